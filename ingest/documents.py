@@ -1,0 +1,105 @@
+"""Documents: what was read from the sources, and what was set aside with its reason."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import orjson
+from sqlalchemy import Column, Connection, Table, Text, select
+
+from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text with its provenance. `text` is what every offset in the project counts in, in code points."""
+
+    document: str
+    source: str
+    file: str
+    title: str
+    language: str
+    text: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Changes when anything of the document that a later stage reads changes."""
+        return content_hash(self.title, self.language, self.text, orjson.dumps(self.metadata, option=orjson.OPT_SORT_KEYS).decode())
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A document that was set aside, and the reason, in words for a person."""
+
+    document: str
+    source: str
+    file: str
+    reason: str
+
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("source", Text, nullable=False, index=True),
+    Column("file", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("metadata", Json, nullable=False),
+)
+
+rejected = Table(
+    "rejected",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("source", Text, nullable=False, index=True),
+    Column("file", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+
+def content_hash(*parts: str) -> str:
+    """A short digest (32 hex digits of SHA-256) of texts, told apart where one ends and the next begins."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()[:32]
+
+
+def save(connection: Connection, read: Iterable[Document], set_aside: Iterable[Rejection] = ()) -> None:
+    """Store documents and rejections in place of what their names held before."""
+    read, set_aside = list(read), list(set_aside)
+    remove(connection, [d.document for d in read] + [r.document for r in set_aside])
+    insert_rows(connection, documents, ({**asdict(d), "digest": d.digest} for d in read))
+    insert_rows(connection, rejected, (asdict(r) for r in set_aside))
+
+
+def remove(connection: Connection, names: Sequence[str]) -> None:
+    """Delete documents and rejections by name."""
+    delete_where_in(connection, documents.c.document, names)
+    delete_where_in(connection, rejected.c.document, names)
+
+
+def load(connection: Connection, names: Sequence[str] | None = None) -> Iterator[Document]:
+    """The documents of these names (all without), sorted by name within batches."""
+    columns = [c for c in documents.c if c.name != "digest"]
+    statement = select(*columns).order_by(documents.c.document)
+    rows = connection.execute(statement) if names is None else select_where_in(connection, statement, documents.c.document, names)
+    for row in rows:
+        yield Document(**row._mapping)
+
+
+def digests(connection: Connection) -> dict[str, tuple[str, str]]:
+    """Every stored document's name, with (digest, language)."""
+    return {r.document: (r.digest, r.language) for r in connection.execute(select(documents.c.document, documents.c.digest, documents.c.language))}
+
+
+def rejections(connection: Connection) -> list[Rejection]:
+    """Everything set aside, sorted by name."""
+    return [Rejection(**row._mapping) for row in connection.execute(select(rejected).order_by(rejected.c.document))]

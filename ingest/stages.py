@@ -1,0 +1,42 @@
+"""Which document has gone through which stage, with what: the one mechanism behind re-indexing, changed settings and crashes.
+
+A stage's *key* is a hash of all that its result rests on (the document's digest, models, settings, versions of rules).
+A document whose stored key differs from the wanted one is out of date for that stage; nothing else decides what is done.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import Column, Connection, Table, Text, delete, select
+
+from ingest.state import batched, delete_where_in, insert_rows, metadata
+
+stages = Table(
+    "stages",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("stage", Text, primary_key=True),
+    Column("key", Text, nullable=False),
+)
+
+
+def outdated(connection: Connection, stage: str, wanted: Mapping[str, str]) -> list[str]:
+    """The documents among `wanted` (document to key) for which `stage` has to be done, sorted."""
+    held = {r.document: r.key for r in connection.execute(select(stages).where(stages.c.stage == stage))}
+    return sorted(d for d, key in wanted.items() if held.get(d) != key)
+
+
+def mark(connection: Connection, stage: str, keys: Mapping[str, str]) -> None:
+    """Record, in the transaction that stores the results, that `stage` was done for these documents with these keys."""
+    for batch in batched(keys, 500):
+        connection.execute(delete(stages).where(stages.c.stage == stage, stages.c.document.in_(batch)))
+    insert_rows(connection, stages, ({"document": d, "stage": stage, "key": k} for d, k in keys.items()))
+
+
+def forget(connection: Connection, documents: Sequence[str]) -> None:
+    """Drop all marks of these documents."""
+    delete_where_in(connection, stages.c.document, documents)
+
+
+def known(connection: Connection) -> Iterable[str]:
+    """Every document that has a mark of any stage."""
+    return connection.execute(select(stages.c.document).distinct()).scalars()

@@ -1,0 +1,138 @@
+"""The state store: one transactional database that holds the truth. Everything else is a projection of it.
+
+Each table is defined in the file of its concept, on the `metadata` of this file; no SQL stands anywhere else.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import orjson
+from sqlalchemy import Column, Connection, Engine, MetaData, Table, Text, create_engine, delete, event, select
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import NullPool
+from sqlalchemy.types import TypeDecorator
+
+from ingest.errors import Damaged, ServerAway, WrongUse
+
+metadata = MetaData()
+SCHEMA_VERSION = 1
+T = TypeVar("T")
+
+
+class Json(TypeDecorator[Any]):
+    """A value kept as JSON text with sorted keys, so that equal values are equal bytes in every database."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str | None:
+        if value is None:
+            return None
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
+
+    def process_result_value(self, value: str | None, dialect: Any) -> Any:
+        return None if value is None else json.loads(value)
+
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("value", Json, nullable=False),
+)
+"""Single facts about the home: schema version, home id, what was imported into it."""
+
+
+def open_state(url: str) -> Engine:
+    """Open the state store at an SQLAlchemy URL (`sqlite:///…` or `postgresql+psycopg://…`), making its tables if absent.
+
+    Raises WrongUse for a URL that is none, ServerAway when the server does not answer, Damaged when the file is no
+    database or was written by a newer version.
+    """
+    try:
+        # No pool: a reader that is gone must not keep SQLite's file open, and a forked worker must not share a socket.
+        engine = create_engine(url, poolclass=NullPool)
+    except Exception as error:
+        raise WrongUse(f"The state URL {url!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…") from error
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _sqlite_pragmas)
+        event.listen(engine, "begin", _sqlite_begin)
+    where = engine.url.render_as_string(hide_password=True)
+    try:
+        _make_or_check(engine, where)
+    except OperationalError as error:
+        if engine.dialect.name == "sqlite":
+            raise Damaged(f"The state store {where} cannot be opened: {error.orig}. Check the disk and the file's rights.") from error
+        raise ServerAway(f"The state store {where} does not answer: {error.orig}") from error
+    except DatabaseError as error:
+        raise Damaged(f"The state store {where} is damaged: {error.orig}. Restore it from a copy, or start with a new home.") from error
+    return engine
+
+
+def _make_or_check(engine: Engine, where: str) -> None:
+    with engine.connect() as connection:
+        known = engine.dialect.has_table(connection, facts.name)
+        version = get_fact(connection, "schema_version", 0) if known else 0
+    if version > SCHEMA_VERSION:
+        raise Damaged(
+            f"The state store {where} was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}). Install the newer polyonym."
+        )
+    if version < SCHEMA_VERSION:
+        with engine.begin() as connection:
+            metadata.create_all(connection)
+            set_fact(connection, "schema_version", SCHEMA_VERSION)
+
+
+def _sqlite_pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # we begin transactions ourselves, see _sqlite_begin
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON", "temp_store=MEMORY", "cache_size=-65536"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _sqlite_begin(connection: Connection) -> None:
+    # The driver's own deferred BEGIN would let reads inside one transaction see two states of the database.
+    connection.exec_driver_sql("BEGIN")
+
+
+def get_fact(connection: Connection, key: str, default: Any = None) -> Any:
+    """The value kept under `key`, or `default`."""
+    row = connection.execute(select(facts.c.value).where(facts.c.key == key)).first()
+    return default if row is None else row[0]
+
+
+def set_fact(connection: Connection, key: str, value: Any) -> None:
+    """Keep `value` (anything JSON can hold) under `key`."""
+    connection.execute(delete(facts).where(facts.c.key == key))
+    connection.execute(facts.insert(), {"key": key, "value": value})
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Cut `items` into lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def insert_rows(connection: Connection, table: Table, rows: Iterable[dict[str, Any]], size: int = 5000) -> int:
+    """Insert `rows` in batches; returns how many there were."""
+    count = 0
+    for batch in batched(rows, size):
+        connection.execute(table.insert(), batch)
+        count += len(batch)
+    return count
+
+
+def delete_where_in(connection: Connection, column: Column[Any], values: Sequence[Any], size: int = 500) -> None:
+    """Delete the rows whose `column` holds one of `values`."""
+    for batch in batched(values, size):
+        connection.execute(delete(column.table).where(column.in_(batch)))
+
+
+def select_where_in(connection: Connection, statement: Any, column: Any, values: Sequence[Any], size: int = 500) -> Iterator[Any]:
+    """Rows of `statement` whose `column` holds one of `values`, asked for in batches, in the order of `values`' batches."""
+    for batch in batched(values, size):
+        yield from connection.execute(statement.where(column.in_(batch)))

@@ -1,0 +1,115 @@
+"""What flows through resolution: a document's names, their links, and the units that clusters are made of."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class DocumentName:
+    """One normalised name in one document: the grain at which grouping and links are decided.
+
+    `group` is the normalised name that stands for the whole group of names for one thing in this document (its own name
+    when nothing longer stands there). `rule` says why it is in the group ("" for the group's own name), `evidence` holds
+    spans (start, end) in the document on which the rule rests. A judgement that splits a name's mentions gives the split-off
+    part a name of its own, with the suffix " §N".
+    """
+
+    document: str
+    name: str
+    group: str
+    surfaces: dict[str, int]  # raw spelling to count
+    labels: dict[str, int]  # recogniser's label to count
+    rule: str = ""
+    evidence: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def surface(self) -> str:
+        """The commonest raw spelling; ties go to the longest, then to the alphabet."""
+        return max(self.surfaces, key=lambda s: (self.surfaces[s], len(s), s))
+
+    @property
+    def count(self) -> int:
+        return sum(self.surfaces.values())
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the knowledge sources say of one (document, name).
+
+    `candidate` is the best knowledge-base item even when no link is made, `confidence` the probability that it is right,
+    `wikidata_id` the link made, or None (NIL or in doubt: `verdict` says which). `candidates` holds the considered items
+    with their features and scores, best first, ready to be shown.
+    """
+
+    document: str
+    name: str
+    candidate: str | None = None
+    confidence: float = 0.0
+    wikidata_id: str | None = None
+    registry_id: str | None = None
+    verdict: str = "nil"  # link, nil or abstain
+    candidates: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one document takes for one thing: a group of names with one head, and the group's link."""
+
+    document: str
+    head: str
+    names: tuple[DocumentName, ...]
+    wikidata_id: str | None = None
+    registry_id: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.document, self.head)
+
+    @property
+    def labels(self) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for name in self.names:
+            for label, count in name.labels.items():
+                total[label] = total.get(label, 0) + count
+        return total
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What people have judged, in terms of units: pairs that must, and pairs that must not, be one thing."""
+
+    same: frozenset[tuple[tuple[str, str], tuple[str, str]]] = frozenset()
+    different: frozenset[tuple[tuple[str, str], tuple[str, str]]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision with all that it rests on. `scope` is the document or name whose change withdraws it."""
+
+    scope: str
+    kind: str  # group, merge, split, link, nil, abstain
+    names: tuple[str, ...]
+    verdict: str
+    candidates: tuple[dict[str, Any], ...] = ()
+    features: dict[str, Any] = field(default_factory=dict)
+    weights_version: str = ""
+    spans: tuple[dict[str, Any], ...] = ()  # {document, start, end}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Units that are one thing."""
+
+    units: tuple[tuple[str, str], ...]  # sorted unit keys (document, head)
+    name: str
+    type: str
+    wikidata_id: str | None = None
+    registry_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The clusters of one or more blocks, with the decisions that made them."""
+
+    clusters: list[Cluster]
+    decisions: list[Decision]

@@ -88,18 +88,23 @@ def remove(connection: Connection, names: Sequence[str]) -> None:
 
 def load(connection: Connection, names: Sequence[str] | None = None) -> Iterator[Document]:
     """The documents of these names (all without), sorted by name within batches."""
-    columns = [c for c in documents.c if c.name != "digest"]
-    statement = select(*columns).order_by(documents.c.document)
-    rows = connection.execute(statement) if names is None else select_where_in(connection, statement, documents.c.document, names)
+    c = documents.c
+    statement = select(c.document, c.source, c.file, c.title, c.language, c.text, c.metadata).order_by(c.document)
+    rows: Iterable[Any] = (
+        connection.execute(statement) if names is None else select_where_in(connection, statement, documents.c.document, names)
+    )
     for row in rows:
-        yield Document(**row._mapping)
+        yield Document(*row)
 
 
 def digests(connection: Connection) -> dict[str, tuple[str, str]]:
     """Every stored document's name, with (digest, language)."""
-    return {r.document: (r.digest, r.language) for r in connection.execute(select(documents.c.document, documents.c.digest, documents.c.language))}
+    return {
+        r.document: (r.digest, r.language)
+        for r in connection.execute(select(documents.c.document, documents.c.digest, documents.c.language))
+    }
 
 
 def rejections(connection: Connection) -> list[Rejection]:
     """Everything set aside, sorted by name."""
-    return [Rejection(**row._mapping) for row in connection.execute(select(rejected).order_by(rejected.c.document))]
+    return [Rejection(*row) for row in connection.execute(select(rejected).order_by(rejected.c.document))]

@@ -30,7 +30,9 @@ def load(connection: Connection, model: str, contents: Sequence[str]) -> dict[st
     """Kept payloads of `model` for these content hashes; what is not kept is missing from the result."""
     found: dict[str, bytes] = {}
     for batch in batched(sorted(set(contents)), 500):
-        rows = connection.execute(select(outputs.c.content, outputs.c.payload).where(outputs.c.model == model, outputs.c.content.in_(batch)))
+        rows = connection.execute(
+            select(outputs.c.content, outputs.c.payload).where(outputs.c.model == model, outputs.c.content.in_(batch))
+        )
         found.update((r.content, r.payload) for r in rows)
     return found
 

@@ -55,7 +55,9 @@ def open_state(url: str) -> Engine:
         # No pool: a reader that is gone must not keep SQLite's file open, and a forked worker must not share a socket.
         engine = create_engine(url, poolclass=NullPool)
     except Exception as error:
-        raise WrongUse(f"The state URL {url!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…") from error
+        raise WrongUse(
+            f"The state URL {url!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…"
+        ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _sqlite_pragmas)
         event.listen(engine, "begin", _sqlite_begin)
@@ -88,7 +90,14 @@ def _make_or_check(engine: Engine, where: str) -> None:
 def _sqlite_pragmas(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # we begin transactions ourselves, see _sqlite_begin
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON", "temp_store=MEMORY", "cache_size=-65536"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "busy_timeout=30000",
+        "foreign_keys=ON",
+        "temp_store=MEMORY",
+        "cache_size=-65536",
+    ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

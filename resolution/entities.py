@@ -1,0 +1,124 @@
+"""Entities: the things that names stand for, their aliases, and which (document, name) belongs to which."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, Integer, Table, Text, select
+
+from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One real-world thing. `documents` and `mentions` count where it occurs."""
+
+    entity_id: str
+    name: str
+    type: str
+    wikidata_id: str | None = None
+    registry_id: str | None = None
+    description: str | None = None
+    documents: int = 0
+    mentions: int = 0
+
+
+@dataclass(frozen=True)
+class Alias:
+    """One spelling of an entity's name and how often it stands in the documents."""
+
+    entity_id: str
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Membership:
+    """That a document's name stands for an entity, with how many mentions it does."""
+
+    document: str
+    name: str
+    entity_id: str
+    mentions: int
+
+
+entities = Table(
+    "entities",
+    metadata,
+    Column("entity_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("wikidata_id", Text, index=True),
+    Column("registry_id", Text, index=True),
+    Column("description", Text),
+    Column("documents", Integer, nullable=False),
+    Column("mentions", Integer, nullable=False),
+)
+
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("entity_id", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("count", Integer, nullable=False),
+)
+
+memberships = Table(
+    "memberships",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("entity_id", Text, nullable=False, index=True),
+    Column("mentions", Integer, nullable=False),
+)
+
+
+def replace(
+    connection: Connection,
+    gone: Iterable[str],
+    new: Iterable[Entity],
+    new_aliases: Iterable[Alias],
+    new_memberships: Iterable[Membership],
+) -> None:
+    """Take the entities `gone` out, with aliases and memberships, and put the new ones in."""
+    ids = sorted(set(gone))
+    for table in (entities, aliases, memberships):
+        delete_where_in(connection, table.c.entity_id, ids)
+    insert_rows(connection, entities, map(asdict, new))
+    insert_rows(connection, aliases, map(asdict, new_aliases))
+    insert_rows(connection, memberships, map(asdict, new_memberships))
+
+
+def load(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Entity]:
+    """Entities by id (all without), sorted by id within batches."""
+    statement = select(entities).order_by(entities.c.entity_id)
+    rows: Iterable[Any] = (
+        connection.execute(statement) if ids is None else select_where_in(connection, statement, entities.c.entity_id, ids)
+    )
+    for row in rows:
+        yield Entity(*row)
+
+
+def load_aliases(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Alias]:
+    """Aliases of these entities (of all without), sorted by entity, then commonest first, within batches."""
+    statement = select(aliases).order_by(aliases.c.entity_id, aliases.c.count.desc(), aliases.c.name)
+    rows: Iterable[Any] = connection.execute(statement) if ids is None else select_where_in(connection, statement, aliases.c.entity_id, ids)
+    for row in rows:
+        yield Alias(*row)
+
+
+def load_memberships(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Membership]:
+    """Memberships of these documents' names (of all without), sorted within batches."""
+    statement = select(memberships).order_by(memberships.c.document, memberships.c.name)
+    rows: Iterable[Any] = (
+        connection.execute(statement) if documents is None else select_where_in(connection, statement, memberships.c.document, documents)
+    )
+    for row in rows:
+        yield Membership(*row)
+
+
+def members_of(connection: Connection, ids: Sequence[str]) -> Iterator[Membership]:
+    """All memberships of these entities, sorted within batches."""
+    statement = select(memberships).order_by(memberships.c.entity_id, memberships.c.document, memberships.c.name)
+    for row in select_where_in(connection, statement, memberships.c.entity_id, ids):
+        yield Membership(*row)

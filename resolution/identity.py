@@ -1,0 +1,174 @@
+"""Identity: ids that outlive the clusters they were given to.
+
+An id is made from an entity's content the first time, and afterwards kept by continuity: of the triples (document, name,
+ordinal) of an old entity that still exist, more than half decide which new cluster inherits its id. A merge leaves a
+redirect, a split records where the new id came from, and an id that a merge took away comes back when the merge is undone.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Column, Connection, Table, Text, select
+
+from ingest.documents import content_hash
+from ingest.state import delete_where_in, insert_rows, metadata
+from resolution.entities import Membership
+
+Part = tuple[str, str]  # (document, name)
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """That `old_id` is now found under `new_id` ("merged"), or that `new_id` was split off `old_id` ("split").
+
+    `content` is the id that the vanished (or split-off) entity's content makes, by which an undone merge finds its old id.
+    """
+
+    old_id: str
+    new_id: str
+    why: str
+    content: str
+
+
+redirects = Table(
+    "redirects",
+    metadata,
+    Column("old_id", Text, primary_key=True),
+    Column("new_id", Text, primary_key=True),
+    Column("why", Text, primary_key=True),
+    Column("content", Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """A cluster that wants an id: its name, and the mentions that each of its (document, name) parts has."""
+
+    name: str
+    parts: Mapping[Part, int]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Ids for the newcomers, in their order, and what to write about old ids. `restored` redirects are void."""
+
+    ids: list[str]
+    redirects: list[Redirect]
+    restored: list[str]
+    gone: list[str]
+
+
+def content_id(name: str, number: int = 0) -> str:
+    """The id that a name makes; `number` counts up where it is taken."""
+    return "e" + content_hash(name, str(number))[:15]
+
+
+def assign(
+    newcomers: Sequence[Newcomer],
+    old: Iterable[Membership],
+    old_names: Mapping[str, str],
+    taken: Iterable[str],
+    known: Iterable[Redirect],
+    moved: Mapping[str, str],
+) -> Assignment:
+    """Give each newcomer its id.
+
+    `old` are the memberships of all entities that the newcomers replace, `old_names` their names by id, `taken` the ids
+    in use elsewhere, `known` the redirects so far, `moved` maps a document's old name to its new one. The result does
+    not depend on the order of any argument but the newcomers', and on theirs only in the order of the result.
+    """
+    claims = _claims(newcomers, old, moved)
+    order = sorted(range(len(newcomers)), key=lambda i: (newcomers[i].name, sorted(newcomers[i].parts)))
+    heirs = _heirs(newcomers, claims, old_names)
+    used = set(taken) | set(heirs)
+    ids: dict[int, str] = {}
+    written: list[Redirect] = []
+    for old_id, index in sorted(heirs.items()):
+        rivals = [o for o, i in heirs.items() if i == index]
+        keeper = max(rivals, key=lambda o: (claims[o][index], old_names.get(o) == newcomers[index].name, _reversed(o)))
+        ids[index] = keeper
+        if old_id != keeper:
+            written.append(Redirect(old_id, keeper, "merged", content_id(old_names.get(old_id, ""))))
+    back = {(r.new_id, r.content): r.old_id for r in sorted(known, key=lambda r: r.old_id, reverse=True) if r.why == "merged"}
+    origins = _origins(claims)
+    restored: list[str] = []
+    numbers: Counter[str] = Counter()
+    for index in order:
+        if index in ids:
+            continue
+        name = newcomers[index].name
+        origin = origins.get(index)
+        former = back.get((origin, content_id(name))) if origin else None
+        if former and former not in used:
+            ids[index] = former
+            restored.append(former)
+        else:
+            while content_id(name, numbers[name]) in used:
+                numbers[name] += 1
+            ids[index] = content_id(name, numbers[name])
+        used.add(ids[index])
+        if origin and ids[index] != origin:
+            written.append(Redirect(origin, ids[index], "split", content_id(name)))
+    gone = sorted(set(old_names) - set(ids.values()) - {r.old_id for r in written if r.why == "merged"})
+    return Assignment([ids[i] for i in range(len(newcomers))], written, restored, gone)
+
+
+def _claims(newcomers: Sequence[Newcomer], old: Iterable[Membership], moved: Mapping[str, str]) -> dict[str, Counter[int]]:
+    """For each old id, how many of its surviving triples lie in which newcomer."""
+    owner = {part: i for i, newcomer in enumerate(newcomers) for part in newcomer.parts}
+    claims: dict[str, Counter[int]] = defaultdict(Counter)
+    for member in old:
+        part = (moved.get(member.document, member.document), member.name)
+        if part in owner:
+            # Ordinals count up from 0 within (document, name), so of two counts the smaller survives.
+            claims[member.entity_id][owner[part]] += min(member.mentions, newcomers[owner[part]].parts[part])
+    return dict(claims)
+
+
+def _heirs(newcomers: Sequence[Newcomer], claims: Mapping[str, Counter[int]], old_names: Mapping[str, str]) -> dict[str, int]:
+    """Which newcomer inherits each old id: the one with more than half, or, in a tie of halves, the one that bears the name."""
+    heirs = {}
+    for old_id, shares in claims.items():
+        total = sum(shares.values())
+        best = max(shares.values())
+        leaders = [i for i, n in shares.items() if n == best]
+        if 2 * best > total:
+            heirs[old_id] = leaders[0]
+        elif 2 * best == total:
+            heirs[old_id] = min(
+                leaders, key=lambda i: (newcomers[i].name != old_names.get(old_id), -len(newcomers[i].name), sorted(newcomers[i].parts))
+            )
+    return heirs
+
+
+def _origins(claims: Mapping[str, Counter[int]]) -> dict[int, str]:
+    """The old entity from which most of each newcomer came."""
+    shares: dict[int, Counter[str]] = defaultdict(Counter)
+    for old_id, counts in claims.items():
+        for index, count in counts.items():
+            shares[index][old_id] += count
+    return {i: min(c, key=lambda o: (-c[o], o)) for i, c in shares.items()}
+
+
+def _reversed(text: str) -> tuple[int, ...]:
+    """A key under which `max` picks the text that comes first."""
+    return tuple(-ord(c) for c in text)
+
+
+def load(connection: Connection) -> Iterator[Redirect]:
+    """All redirects, sorted."""
+    for row in connection.execute(select(redirects).order_by(redirects.c.old_id, redirects.c.new_id, redirects.c.why)):
+        yield Redirect(*row)
+
+
+def write(connection: Connection, assignment: Assignment) -> None:
+    """Store an assignment's redirects. A chain of merges is shortened, so that one look-up finds the living id."""
+    delete_where_in(
+        connection, redirects.c.old_id, [*assignment.restored, *sorted({r.old_id for r in assignment.redirects if r.why == "merged"})]
+    )
+    target = {r.old_id: r.new_id for r in assignment.redirects if r.why == "merged"}
+    for old_id, new_id in sorted(target.items()):
+        connection.execute(redirects.update().where(redirects.c.new_id == old_id, redirects.c.why == "merged").values(new_id=new_id))
+    known = {(r.old_id, r.new_id, r.why) for r in load(connection)}
+    insert_rows(connection, redirects, [asdict(r) for r in assignment.redirects if (r.old_id, r.new_id, r.why) not in known])

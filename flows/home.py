@@ -1,0 +1,102 @@
+"""The home: the one folder that holds all that runs leave. One writer at a time; readers see the last committed state."""
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from flows.settings import Settings
+from ingest.errors import HomeHeld, WrongUse
+from ingest.state import open_state
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where everything of a home lies."""
+
+    path: Path
+
+    @property
+    def graph(self) -> Path:
+        return self.path / "graph"
+
+    @property
+    def vectors(self) -> Path:
+        return self.path / "vectors"
+
+    @property
+    def knowledge_base(self) -> Path:
+        return self.path / "kb" / "knowledge_base.sqlite"
+
+    @property
+    def prefect(self) -> Path:
+        return self.path / "prefect"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def report_json(self) -> Path:
+        return self.path / "report.json"
+
+    @property
+    def audit(self) -> Path:
+        return self.path / "audit.html"
+
+    def state_url(self, settings: Settings) -> str:
+        return settings.state_url or f"sqlite:///{self.path / 'state.db'}"
+
+    def open(self, settings: Settings) -> Engine:
+        """The home's state store. Raises WrongUse when there is no home here yet."""
+        if not settings.state_url and not (self.path / "state.db").exists():
+            raise WrongUse(f"{self.path} is no home of polyonym yet. Make one with: polyonym ingest PATH --home {self.path}")
+        return open_state(self.state_url(settings))
+
+    def make(self, settings: Settings) -> Engine:
+        """Like `open`, but makes the home when it is not there. Raises WrongUse when the folder cannot be written."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            probe = self.path / f".write-test-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise WrongUse(
+                f"The home {self.path} cannot be written: {error.strerror}. Give another with --home, or mend its rights."
+            ) from error
+        return open_state(self.state_url(settings))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the home for writing. Raises HomeHeld, naming the holder, while another process holds it.
+
+        The kernel lets go of the lock when its process ends, however it ends.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "lock").open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise HomeHeld(f"{self.path} is held by another run ({_holder(file.read())}). Wait for it to end, or stop it.") from None
+            file.truncate(0)
+            file.write(
+                json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds"), "command": " ".join(sys.argv)})
+            )
+            file.flush()
+            yield
+
+
+def _holder(text: str) -> str:
+    try:
+        holder = json.loads(text)
+        return f"process {holder['pid']}, since {holder['since']}: {holder['command']}"
+    except (ValueError, KeyError):
+        return "it has just started"

@@ -1,0 +1,255 @@
+"""Judgements: what people have decided, kept by names and not by ids, so that they outlive every re-run and every model."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, Text, delete, select
+
+from ingest.documents import content_hash
+from ingest.errors import WrongUse
+from ingest.state import Json, insert_rows, metadata
+from resolution.units import Constraints, DocumentName, Link, Unit
+
+KINDS = ("same", "different", "link", "split", "rename")
+PART = " §"  # a name's split-off part is the name, this mark and a number
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a judgement speaks of: a normalised name, everywhere or in one document, of one mention, or of one item only."""
+
+    name: str
+    document: str | None = None
+    ordinal: int | None = None
+    item: str | None = None  # registry or Wikidata id
+
+    def __str__(self) -> str:
+        text = self.name + (f" @ {self.document}" if self.document else "") + (f" #{self.ordinal}" if self.ordinal is not None else "")
+        return text + (f" [{self.item}]" if self.item else "")
+
+    def covers(self, other: "Reference") -> bool:
+        """Whether all that `other` speaks of is spoken of here."""
+        return self.name == other.name and self.document in (None, other.document) and self.item in (None, other.item)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One judgement. `others` is the second side (same, different) or the mentions split off (split); `value` holds the
+    Wikidata id of a link ("" for: no link) or the new name of a rename."""
+
+    kind: str
+    subject: Reference
+    others: tuple[Reference, ...] = ()
+    value: str = ""
+    note: str = ""
+    who: str = ""
+    when: str = ""
+
+    @property
+    def judgement(self) -> str:
+        """The judgement's id: made from what it says, so that importing it twice changes nothing."""
+        sides = (
+            sorted([str(self.subject), *map(str, self.others)])
+            if self.kind in ("same", "different")
+            else [str(self.subject), *map(str, self.others)]
+        )
+        return "j" + content_hash(self.kind, *sides, self.value)[:9]
+
+    def __str__(self) -> str:
+        if self.kind in ("same", "different"):
+            return f"{self.subject} {'=' if self.kind == 'same' else '≠'} {self.others[0]}"
+        if self.kind == "link":
+            return f"{self.subject} → {self.value or 'no item'}"
+        if self.kind == "rename":
+            return f"{self.subject} is called {self.value}"
+        return f"{self.subject} without {', '.join(map(str, self.others))}"
+
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("judgement", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("subject", Json, nullable=False),
+    Column("others", Json, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("made", Text, nullable=False),
+)
+
+
+def load(connection: Connection) -> list[Judgement]:
+    """All judgements, sorted by id."""
+    return [
+        Judgement(row.kind, Reference(**row.subject), tuple(Reference(**o) for o in row.others), row.value, row.note, row.who, row.made)
+        for row in connection.execute(select(judgements).order_by(judgements.c.judgement))
+    ]
+
+
+def save(connection: Connection, judgement: Judgement) -> None:
+    """Keep a judgement; one that says the same is replaced."""
+    forget(connection, judgement.judgement)
+    row = {
+        "judgement": judgement.judgement,
+        "kind": judgement.kind,
+        "subject": asdict(judgement.subject),
+        "others": [asdict(o) for o in judgement.others],
+    }
+    insert_rows(
+        connection, judgements, [row | {"value": judgement.value, "note": judgement.note, "who": judgement.who, "made": judgement.when}]
+    )
+
+
+def forget(connection: Connection, judgement_id: str) -> bool:
+    """Take a judgement back; False when there is none of this id."""
+    return bool(connection.execute(delete(judgements).where(judgements.c.judgement == judgement_id)).rowcount)
+
+
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """The form in which judgements are exported."""
+    return {"judgement": judgement.judgement} | asdict(judgement)
+
+
+def from_json(row: Mapping[str, Any]) -> Judgement:
+    """Read the exported form. Raises WrongUse when it is none."""
+    try:
+        if row["kind"] not in KINDS:
+            raise ValueError(f"kind {row['kind']!r} is none of {', '.join(KINDS)}")
+        others = tuple(Reference(**o) for o in row.get("others", ()))
+        if row["kind"] in ("same", "different") and len(others) != 1:
+            raise ValueError("it needs exactly one other side")
+        texts = {k: str(row.get(k) or "") for k in ("value", "note", "who", "when")}
+        return Judgement(row["kind"], Reference(**row["subject"]), others, **texts)
+    except (KeyError, TypeError, ValueError) as error:
+        raise WrongUse(f"This is no judgement: {dict(row)!r} ({error}). Export some to see the form: polyonym judgements export") from error
+
+
+def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]:
+    """The known judgements that, together, forbid the new one; empty when nothing does."""
+    if new.kind == "link":
+        return [k for k in known if k.kind == "link" and k.subject == new.subject and k.value != new.value]
+    if new.kind not in ("same", "different"):
+        return []
+    pairs = [*known, new]
+    places = sorted({r for j in pairs if j.kind in ("same", "different", "link") for r in (j.subject, *j.others)}, key=str)
+    edges: dict[Reference, list[tuple[Reference, Judgement]]] = defaultdict(list)
+    apart: list[tuple[Reference, Reference, Judgement]] = []
+    for judgement in pairs:
+        if judgement.kind not in ("same", "different"):
+            continue
+        for a, b in product(_covered(judgement.subject, places), _covered(judgement.others[0], places)):
+            if judgement.kind == "different":
+                apart.append((a, b, judgement))
+            else:
+                edges[a].append((b, judgement))
+                edges[b].append((a, judgement))
+    links = [(r, j) for j in known if j.kind == "link" and j.value for r in _covered(j.subject, places)]
+    apart += [(a, b, j) for (a, j), (b, k) in product(links, links) if j.value < k.value]
+    for a, b, judgement in apart:
+        chain = _chain(edges, a, b)
+        if chain is not None and (new in chain or judgement == new):
+            return [j for j in dict.fromkeys([*chain, judgement]) if j != new]
+    return []
+
+
+def _covered(reference: Reference, places: Iterable[Reference]) -> list[Reference]:
+    return [p for p in places if reference.covers(p)]
+
+
+def _chain(edges: Mapping[Reference, list[tuple[Reference, Judgement]]], start: Reference, end: Reference) -> list[Judgement] | None:
+    """The shortest chain of "same" from start to end, None when there is none."""
+    paths: dict[Reference, list[Judgement]] = {start: []}
+    queue = deque([start])
+    while queue:
+        here = queue.popleft()
+        if here == end:
+            return paths[here]
+        for there, judgement in edges.get(here, ()):
+            if there not in paths:
+                paths[there] = [*paths[here], judgement]
+                queue.append(there)
+    return None
+
+
+def split_names(known: Iterable[Judgement]) -> dict[tuple[str, str, int], str]:
+    """For each mention (document, name, ordinal) that a split takes out of its name, the name it gets instead."""
+    parts: dict[tuple[str, str, int], str] = {}
+    for judgement in sorted((j for j in known if j.kind == "split"), key=lambda j: j.judgement):
+        for mention in judgement.others:
+            if mention.document is not None and mention.ordinal is not None:
+                parts[(mention.document, mention.name, mention.ordinal)] = f"{mention.name}{PART}{judgement.judgement}"
+    return parts
+
+
+def whole_name(name: str) -> str:
+    """The name without the mark of a split-off part."""
+    return name.split(PART, 1)[0]
+
+
+def touched_names(judgement: Judgement) -> set[str]:
+    """The names whose documents have to be decided again when this judgement comes or goes."""
+    return {judgement.subject.name, *(o.name for o in judgement.others)}
+
+
+def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link]:
+    """The links as judged: a person's word replaces what the weights say."""
+    words = [(j.subject, j.value) for j in known if j.kind == "link"]
+    result = []
+    for link in links:
+        spoken = [(r, v) for r, v in words if r.name == link.name and r.document in (None, link.document)]
+        if spoken:
+            value = max(spoken, key=lambda s: s[0].document is not None)[1] or None
+            confidence = 1.0 if value else link.confidence
+            link = replace(
+                link, candidate=value or link.candidate, wikidata_id=value, confidence=confidence, verdict="link" if value else "nil"
+            )
+        result.append(link)
+    return result
+
+
+def block_keys(known: Iterable[Judgement], names: Iterable[DocumentName]) -> set[str]:
+    """Keys that bring the two sides of every judgement about these names into one block."""
+    pairs = [(j, r) for j in known if j.kind in ("same", "different") for r in (j.subject, *j.others)]
+    return {f"judgement:{j.judgement}" for n in names for j, r in pairs if r.name == n.name and r.document in (None, n.document)}
+
+
+def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
+    """What the judgements say of these units."""
+    by_name: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        for name in unit.names:
+            by_name[name.name].append(unit)
+    same, different = set(), set()
+    for judgement in known:
+        if judgement.kind not in ("same", "different"):
+            continue
+        left, right = _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
+        if judgement.kind == "different":
+            different |= {(a, b) for a in left for b in right if a != b}
+        elif left and right:
+            same |= {(left[0], other) for other in [*left[1:], *right] if other != left[0]}
+    return Constraints(frozenset(same), frozenset(different))
+
+
+def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[tuple[str, str]]:
+    return sorted(
+        {
+            u.key
+            for u in by_name.get(reference.name, ())
+            if reference.document in (None, u.document) and reference.item in (None, u.wikidata_id, u.registry_id)
+        }
+    )
+
+
+def display_name(known: Iterable[Judgement], names: Iterable[tuple[str, str]]) -> str | None:
+    """The name that a person has given to the entity of these (document, name) parts, None when nobody has."""
+    words = sorted((j for j in known if j.kind == "rename"), key=lambda j: (j.when, j.judgement))
+    parts = list(names)
+    for judgement in reversed(words):
+        if any(n == judgement.subject.name and judgement.subject.document in (None, d) for d, n in parts):
+            return judgement.value
+    return None

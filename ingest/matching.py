@@ -1,0 +1,73 @@
+"""Finding many names in a text, wherever they stand, at word boundaries, with regard to case."""
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+_JOIN = "\x1f"
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, or a single sign that is neither word nor white space. Offsets count in the text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Words of spaced scripts with their combining marks; each character of an unspaced script is a word of its own."""
+    marks: list[str] = []
+    start = None
+    for code in range(0x300, sys.maxunicode + 2):
+        is_mark = code <= sys.maxunicode and unicodedata.category(chr(code))[0] == "M"
+        if is_mark and start is None:
+            start = code
+        elif not is_mark and start is not None:
+            marks.append(chr(start) if code - 1 == start else f"{chr(start)}-{chr(code - 1)}")
+            start = None
+    mark = f"[{''.join(marks)}\u200d]"
+    unspaced = (
+        "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    )
+    return re.compile(f"[{unspaced}]{mark}*|(?:(?![{unspaced}])[^\\W_]{mark}*)+|\\S{mark}*")
+
+
+def words(text: str) -> list[Word]:
+    """The words and signs of `text` in order."""
+    return [Word(m.start(), m.end(), m.group()) for m in _word().finditer(text)]
+
+
+class Matcher:
+    """Names (each with a label) to be found in texts; white space between their words does not matter."""
+
+    def __init__(self, names: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
+        self._labels: dict[str, str] = {}
+        lengths: dict[str, set[int]] = {}
+        for name, label in names.items() if isinstance(names, Mapping) else names:
+            parts = _word().findall(name)
+            if parts:
+                self._labels.setdefault(_JOIN.join(parts), label)
+                lengths.setdefault(parts[0], set()).add(len(parts))
+        self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
+
+    def find(self, text_words: list[Word]) -> list[tuple[int, int, str]]:
+        """(start, end, label) of every name in a text's words: the leftmost first, the longest at each place, none overlapping."""
+        found = []
+        position = 0
+        while position < len(text_words):
+            step = 1
+            for length in self._lengths.get(text_words[position].text, ()):
+                parts = text_words[position : position + length]
+                label = self._labels.get(_JOIN.join(w.text for w in parts))
+                if label is not None and len(parts) == length:
+                    found.append((parts[0].start, parts[-1].end, label))
+                    step = length
+                    break
+            position += step
+        return found

@@ -1,0 +1,103 @@
+"""spaCy pipelines, loaded once a process, over one or more processes.
+
+Workers are started fresh (`spawn`), never forked: the caller may run threads of torch or of an orchestrator, which do
+not survive a fork. A text is always given to the model alone: what comes out then depends on nothing but that text,
+and batches gain no speed with passages of this size.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ingest.errors import WrongUse
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Task = Callable[["Language", str], bytes]
+"""A function at a module's top level: what to make of one text."""
+
+_BATCH = 24  # texts a message to a worker: enough to hide its cost, few enough to spread the last ones
+
+
+def pipeline_version(name: str) -> str:
+    """Name and version of an installed spaCy pipeline (a package, or a folder), without loading it.
+
+    Raises WrongUse when there is none of that name.
+    """
+    path = Path(name)
+    if (path / "meta.json").is_file():
+        from spacy.util import load_meta
+
+        return f"{path.name}-{load_meta(path / 'meta.json')['version']}"
+    try:
+        if importlib.util.find_spec(name) is not None:
+            return f"{name}-{importlib.metadata.version(name)}"
+    except (ImportError, ValueError):
+        pass
+    raise WrongUse(
+        f"The spaCy pipeline {name!r} is not installed. Install its package (pip install {name.replace('_', '-')}), or set another one."
+    )
+
+
+@lru_cache(maxsize=4)
+def load_pipeline(name: str) -> Language:
+    """The whole pipeline, loaded once a process. Raises WrongUse when it is not installed or does not load."""
+    pipeline_version(name)
+    import spacy
+
+    try:
+        return spacy.load(name)
+    except (OSError, ValueError, ImportError) as error:
+        raise WrongUse(f"The spaCy pipeline {name!r} does not load: {error}") from error
+
+
+def _run(task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
+    nlp = load_pipeline(pipeline)
+    with nlp.memory_zone():  # words met in these texts leave the string store again
+        return [task(nlp, text) for text in texts]
+
+
+class Pipelines:
+    """Runs tasks over texts. With one process they run here; with more, in workers that live until `close`."""
+
+    def __init__(self, processes: int = 1) -> None:
+        self._processes = max(1, processes)
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
+        """`task`'s result for each text, in order. `pipeline` is a spaCy package's name or a folder."""
+        batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
+        if self._processes == 1 or len(batches) < 2:
+            return [result for batch in batches for result in _run(task, pipeline, batch)]
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self._processes, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+        futures = [self._pool.submit(_run, task, pipeline, batch) for batch in batches]
+        return [result for future in futures for result in future.result()]
+
+    def close(self) -> None:
+        """End the workers; a later `run` starts new ones."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def __enter__(self) -> Pipelines:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _one_thread() -> None:
+    # Each worker has a core to itself; numeric libraries that start threads of their own would only fight over it.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"

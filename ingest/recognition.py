@@ -1,0 +1,74 @@
+"""What a recogniser sees in one passage, raw: spans with labels and tokens tagged as proper nouns, before any rule of ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import orjson
+
+from ingest.common_words import common_words
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+RECIPE = 1
+"""Raise when what is written below changes: kept outputs of older recipes are then not used again."""
+
+_PROPER = ("NNP", "NNPS")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Offsets count in the passage (or, once moved, in the document).
+
+    `names` are (start, end, label) of the recogniser; `proper` are (start, end) of tokens tagged as proper nouns, in order.
+    """
+
+    names: list[tuple[int, int, str]]
+    proper: list[tuple[int, int]]
+
+    def moved(self, by: int) -> Recognition:
+        return Recognition([(s + by, e + by, label) for s, e, label in self.names], [(s + by, e + by) for s, e in self.proper])
+
+
+def recognise(nlp: Language, passage: str) -> bytes:
+    """The payload to keep for `passage`; `read` turns it back into a Recognition."""
+    wanted = {"tagger", "ner", "entity_ruler", "span_ruler"} if nlp.lang == "en" else {"ner", "entity_ruler", "span_ruler"}
+    wanted |= {name for name in nlp.pipe_names if "2vec" in name or "transformer" in name}
+    with nlp.select_pipes(enable=[name for name in nlp.pipe_names if name in wanted]):
+        doc = nlp(true_case(passage) if nlp.lang == "en" else passage)
+    names = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
+    proper = [(t.idx, t.idx + len(t)) for t in doc if t.tag_ in _PROPER]
+    return orjson.dumps([names, proper])
+
+
+def read(payload: bytes) -> Recognition:
+    names, proper = orjson.loads(payload)
+    return Recognition([(s, e, label) for s, e, label in names], [(s, e) for s, e in proper])
+
+
+def true_case(text: str) -> str:
+    """`text` with its upper-case lines written as a sentence would be, character by character, so that offsets stay.
+
+    A line counts as upper case when it has no lower-case letter and three words or more. Common words become lower
+    case, all others keep their first letter: taggers know "Ford", hardly "FORD".
+    """
+    if not any(len(line) > 8 and line.isupper() for line in text.split("\n")):
+        return text
+    return "\n".join(_true_case_line(line) if line.isupper() and len(_WORD.findall(line)) >= 3 else line for line in text.split("\n"))
+
+
+def _true_case_line(line: str) -> str:
+    def lower(letters: str) -> str:
+        return "".join(c.lower() if len(c.lower()) == 1 else c for c in letters)
+
+    def mend(word: re.Match[str]) -> str:
+        letters = word.group()
+        if letters.lower() in common_words() and word.start() > 0:
+            return lower(letters)
+        return letters[0] + lower(letters[1:])
+
+    return _WORD.sub(mend, line)

@@ -1,0 +1,153 @@
+"""Blocks: which units of different documents may meet at all. Two units without a shared key, by however many steps, never do.
+
+A key is a string. Most keys join all units that carry them. A key that starts with `~` gathers spellings that might be slips
+of one name; there only units whose heads really differ by a slip meet, so that one slip does not drag a whole neighbourhood in.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from resolution.document_names import is_slip
+from resolution.name_tables import squash
+from resolution.names import demonym_of, is_generic, person_parts
+from resolution.units import Unit
+
+UnitKey = tuple[str, str]
+# Names of a unit that mean something outside their document. A given name or "the Court" does not.
+_LOCAL_RULES = frozenset({"given name", "generic head", "plural"})
+
+
+def linking_names(unit: Unit) -> list[str]:
+    """The unit's names under which other documents may know the same thing, the head first."""
+    rest = (n.name for n in unit.names if n.name != unit.head and n.rule not in _LOCAL_RULES and not is_generic(n.name))
+    return [unit.head, *sorted(rest)]
+
+
+def surname_keys(unit: Unit) -> list[str]:
+    """The surname of a unit that is named like a person, as the name by which another document may call it."""
+    if not is_person_like(unit):
+        return []
+    parts = person_parts(unit.head)
+    return [] if parts is None else [parts.last]
+
+
+def is_person_like(unit: Unit) -> bool:
+    """Whether the unit's head has the shape of a full personal name and half of its mentions say person."""
+    labels = unit.labels
+    return person_parts(unit.head) is not None and labels.get("PERSON", 0) * 2 >= sum(labels.values())
+
+
+def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
+    """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
+    if is_generic(unit.head):
+        return frozenset({f"only:{unit.document}\x1f{unit.head}"})
+    keys = {f"name:{n}" for n in [*linking_names(unit), *surname_keys(unit)]}
+    tokens = unit.head.split()
+    if len(tokens) > 1:
+        keys.add("spelling:" + squash(unit.head))
+        keys.add("words:" + " ".join(sorted(tokens)))
+    if unit.wikidata_id:
+        keys.add("wikidata:" + unit.wikidata_id)
+    if unit.registry_id:
+        keys.add("registry:" + unit.registry_id)
+    if demonyms and (country := demonym_of(unit.head)):
+        keys.add("name:" + country)
+    if "," in unit.head:
+        keys.add("name:" + unit.head.partition(",")[0])
+    return frozenset(keys) | slip_keys(unit.head)
+
+
+def slip_keys(head: str) -> frozenset[str]:
+    """Keys that a name shares with its slips: its first letter and its consonants, all and with one left out."""
+    letters = squash(head)
+    if len(letters) < 7 or any(c.isdigit() for c in letters):
+        return frozenset()
+    skeleton = [letters[0]]
+    for c in letters[1:]:
+        if c not in "aeiouywh" and c != skeleton[-1]:
+            skeleton.append(c)
+    if len(skeleton) < 4:
+        return frozenset()
+    whole = "".join(skeleton)
+    return frozenset({"~" + whole} | {"~" + whole[:i] + whole[i + 1 :] for i in range(1, len(whole))})
+
+
+def closure(
+    changed: Iterable[str],
+    units_of: Callable[[Sequence[str]], Mapping[str, Sequence[UnitKey]]],
+    keys_of: Callable[[Sequence[UnitKey]], Mapping[UnitKey, Iterable[str]]],
+    joined: Mapping[UnitKey, Iterable[UnitKey]] | None = None,
+) -> frozenset[UnitKey]:
+    """All units of the blocks that any of the `changed` keys touches.
+
+    `changed` holds the keys of changed units, those from before the change and those from after it. `units_of` answers, for keys,
+    which units carry them; `keys_of`, for units, which keys they carry. `joined` holds units that a person has judged the same
+    (both ways), which meet whatever their keys.
+    """
+    joined = joined or {}
+    seen_keys = set(changed)
+    holders: dict[str, list[UnitKey]] = defaultdict(list)
+    units: set[UnitKey] = set()
+    # A changed unit may be gone: through its slip keys every unit that carries them counts as touched, verified or not.
+    wanted = sorted(seen_keys)
+    fresh = {u for found in units_of(wanted).values() for u in found}
+    while fresh:
+        units |= fresh
+        keys_of_fresh = keys_of(sorted(fresh))
+        keys = {k for ks in keys_of_fresh.values() for k in ks}
+        found_of = units_of(sorted(keys - seen_keys))
+        seen_keys |= keys
+        for key in sorted(found_of):
+            holders[key] = sorted(set(holders[key]) | set(found_of[key]))
+        reached: set[UnitKey] = set()
+        for unit in fresh:
+            reached.update(joined.get(unit, ()))
+            for key in keys_of_fresh.get(unit, ()):
+                if key.startswith("~"):
+                    reached.update(u for u in holders[key] if u not in units and is_slip(u[1], unit[1]))
+                else:
+                    reached.update(holders[key])
+        fresh = reached - units
+    return frozenset(units)
+
+
+def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), demonyms: bool = False) -> list[list[Unit]]:
+    """The units cut into blocks, each sorted by unit key, in the order of their first unit. Near linear in the number of units."""
+    ordered = sorted(units, key=lambda u: u.key)
+    parent = list(range(len(ordered)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    def join(i: int, j: int) -> None:
+        a, b = find(i), find(j)
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+
+    first: dict[str, int] = {}
+    slips: dict[str, dict[str, int]] = {}
+    for i, unit in enumerate(ordered):
+        for key in block_keys(unit, demonyms):
+            if key.startswith("~"):
+                slips.setdefault(key, {}).setdefault(unit.head, i)
+            elif key in first:
+                join(first[key], i)
+            else:
+                first[key] = i
+    for key in slips:
+        heads = list(slips[key].items())
+        for n, (a, i) in enumerate(heads):
+            for b, j in heads[n + 1 :]:
+                if find(i) != find(j) and is_slip(a, b):
+                    join(i, j)
+    index = {u.key: i for i, u in enumerate(ordered)}
+    for left, right in same:
+        if left in index and right in index:
+            join(index[left], index[right])
+    members: dict[int, list[Unit]] = {}
+    for i, unit in enumerate(ordered):
+        members.setdefault(find(i), []).append(unit)
+    return list(members.values())

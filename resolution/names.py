@@ -1,0 +1,236 @@
+"""Names: their normal form, and what can be read off a name alone."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from resolution.name_tables import abbreviations, honorifics, legal_forms, nicknames, places, plain, squash, words
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "‛": "'", "´": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
+_EDGES = " \t\"'*_|/\\<>~-,;:!?"
+_DETERMINER = re.compile(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+_INNER_STATE = re.compile(r"(?<![\w.])(?:U\.S\.A\.?|U\.S\.?|USA|US)(?![\w])")
+_SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv"}
+
+
+@lru_cache(maxsize=200_000)
+def normalise(raw: str, person: bool = False) -> str:
+    """The normal form of a raw name: the key under which its mentions meet. Equal for spellings that differ in form alone.
+
+    `person` says that the raw name is mostly a person's: only then are honorifics left out ("General Motors" keeps its general)
+    and "Smith, John" is turned round. Never empty for a text that is not blank. normalise(normalise(x)) == normalise(x).
+    """
+    name = raw
+    for _ in range(6):
+        step = _once(name, person) or name
+        if step == name:
+            break
+        name = step
+    return name
+
+
+def _once(raw: str, person: bool) -> str:
+    text = _clean(raw)
+    if not text:
+        return raw.casefold().strip()
+    if text in words("case_words.txt"):
+        return text
+    known = _place(text)
+    if known:
+        return known
+    text = _region_kept(text, person) or _core(text, person)
+    return text or plain(raw) or raw.casefold().strip()
+
+
+def _clean(raw: str) -> str:
+    """Without invisible characters, quotes and brackets around, a final possessive and a leading determiner."""
+    text = unicodedata.normalize("NFKC", raw).translate(_QUOTES).translate(_DASHES)
+    text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
+    text = " ".join(text.split()).strip(_EDGES)
+    while len(text) > 1 and ((text[0], text[-1]) in (("(", ")"), ("[", "]")) or text[0] in ")]}" or text[-1] in "([{"):
+        text = text[1:-1] if text[0] in "([" and text[-1] in ")]" else text[1:] if text[0] in ")]}" else text[:-1]
+        text = text.strip(_EDGES)
+    for opened, closed in ("()", "[]"):
+        if text.count(opened) != text.count(closed):
+            text = text.replace(opened, " ").replace(closed, " ").strip(_EDGES)
+    if len(text) > 2 and text[-2:] in ("'s", "'S"):
+        text = text[:-2]
+    found = _DETERMINER.match(text)
+    return " ".join((text[found.end() :] if found else text).split()).strip(_EDGES)
+
+
+def _place(text: str) -> str | None:
+    """The canonical form of a country, bloc or state, when the whole text is one."""
+    table = places()
+    if text in table.exact:
+        return table.exact[text]
+    folded = plain(text)
+    if folded in table.folded:
+        return table.folded[folded]
+    for head in ("state of ", "commonwealth of ", "province of "):
+        if folded.startswith(head) and folded.removeprefix(head) in table.names:
+            return folded.removeprefix(head)
+    return text.casefold() if text.casefold() in table.names else None
+
+
+def region_of(text: str) -> str | None:
+    """The country or state that stands after a place's name ("Massachusetts", "MA", "Mass."), in its normal form, or None."""
+    text = _clean(text)
+    table = places()
+    return table.codes.get(text) or _place(text)
+
+
+def _region_kept(text: str, person: bool) -> str | None:
+    """ "Cambridge, MA" as "cambridge, massachusetts": the region is what tells this name from its namesakes."""
+    before, comma, after = text.rpartition(",")
+    region = region_of(after) if comma else None
+    if region and person and is_given_name(plain(after)):
+        return None  # Jones, Georgia
+    core = _core(before, person) if region else ""
+    return f"{core}, {region}" if core else None
+
+
+def _core(text: str, person: bool) -> str:
+    text = _without_legal_form(text)
+    if person:
+        text = _turned(text)
+    text = _INNER_STATE.sub("United States", text) if " " in text else text
+    tokens = [t for t in plain(text.replace("&", " & ") if " & " in text else text).split()]
+    if person:
+        tokens = _without_honorifics(tokens)
+    tokens = ["and" if t == "&" else t for t in tokens]
+    if len(tokens) > 1:
+        short = abbreviations()
+        tokens = [short.get(t, t) for t in tokens]
+    return _place(" ".join(_initials_joined(tokens))) or " ".join(_initials_joined(tokens))
+
+
+def _turned(text: str) -> str:
+    """ "Smith, John" as "John Smith"; a suffix after the comma stays behind."""
+    last, comma, first = text.partition(",")
+    if not comma or "," in first or plain(first).replace(".", "") in _SUFFIXES or squash(first) in honorifics().trail:
+        return text
+    return f"{first.strip()} {last.strip()}"
+
+
+def _without_legal_form(text: str) -> str:
+    forms = legal_forms()
+    for form in forms.unspaced:
+        if len(text) > len(form) and (text.startswith(form) or text.endswith(form)):
+            text = text.removeprefix(form).removesuffix(form).strip()
+    tokens = text.split()
+    changed = True
+    while changed:
+        changed = False
+        for size in range(min(6, len(tokens) - 1), 0, -1):
+            if _is_form(tokens[-size:], forms.end) and squash("".join(tokens[:-size])):
+                tokens = tokens[:-size]
+                while len(tokens) > 1 and tokens[-1].lower() in ("&", "and", ","):
+                    tokens = tokens[:-1]
+                changed = True
+                break
+            if _is_form(tokens[:size], forms.start) and squash("".join(tokens[size:])):
+                tokens, changed = tokens[size:], True
+                break
+    return " ".join(tokens).strip(_EDGES)
+
+
+def _is_form(tokens: list[str], table: dict[str, bool]) -> bool:
+    joined = "".join(tokens)
+    case_counts = table.get(squash(joined))
+    if case_counts is None:
+        return False
+    letters = [c for c in joined if c.isalpha()]
+    # A short form in lower case is a word ("as", "co"); in capitals or with two of them ("SpA") it is a form.
+    enough = 1 if len(letters) > 3 or squash(joined) == "co" else 2
+    return not case_counts or (letters[0].isupper() and sum(c.isupper() for c in letters) >= enough)
+
+
+def _without_honorifics(tokens: list[str]) -> list[str]:
+    table = honorifics()
+    changed = True
+    while changed and len(tokens) > 1:
+        changed = False
+        for size in (3, 2, 1):
+            if len(tokens) > size and " ".join(tokens[:size]).replace(".", "") in table.lead:
+                tokens, changed = tokens[size:], True
+                break
+        if len(tokens) > 2 and squash(tokens[-1]) in table.trail:
+            tokens, changed = tokens[:-1], True
+    return tokens
+
+
+def _initials_joined(tokens: list[str]) -> list[str]:
+    """ "j r r tolkien" and "j.r.r tolkien" as "jrr tolkien"; "u.s" as "us"."""
+    out: list[str] = []
+    run = ""
+    for token in tokens:
+        dotted = re.fullmatch(r"[a-z](?:\.[a-z])+", token) is not None
+        if dotted or (len(token) == 1 and token.isalpha()):
+            run += token.replace(".", "")
+            continue
+        if run:
+            out.append(run)
+            run = ""
+        out.append(token)
+    return out + ([run] if run else [])
+
+
+def sex_of(raw: str) -> str:
+    """The sex that a raw name's honorific tells: "m", "f" or ""."""
+    tokens = plain(raw).split()
+    return next((s for n in (3, 2, 1) if len(tokens) > n and (s := honorifics().lead.get(" ".join(tokens[:n]), ""))), "")
+
+
+def demonym_of(name: str) -> str | None:
+    """The country, bloc or state whose people or adjective a normalised name is ("german" to "germany"), or None."""
+    table = places().of_demonym
+    return table.get(name) or (table.get(name[:-1]) if name.endswith("s") else None)
+
+
+def is_given_name(token: str) -> bool:
+    """Whether a plain token is a known given name or pet form."""
+    return token in words("given_names.txt") or token in nicknames()
+
+
+def same_given_name(a: str, b: str) -> bool:
+    """Whether two given names may be one person's: equal, one the initial of the other, or short and full form."""
+    if a == b or (a and b and (len(a) == 1 or len(b) == 1) and a[0] == b[0]):
+        return True
+    table = nicknames()
+    return bool(table.get(a, frozenset()) & table.get(b, frozenset()))
+
+
+def is_generic(name: str) -> bool:
+    """Whether a normalised name is a bare head ("court") that says nothing outside its document."""
+    return name in words("generic_heads.txt")
+
+
+@dataclass(frozen=True)
+class PersonParts:
+    """A normalised personal name taken apart: `words` without the suffix, `given` all but the surname, `last` its final word."""
+
+    words: tuple[str, ...]
+    given: tuple[str, ...]
+    last: str
+    suffix: str
+
+
+def person_parts(name: str) -> PersonParts | None:
+    """The parts of a name that has the shape of a full personal name, or None (one word, digits, a comma, small words of titles)."""
+    tokens = name.split()
+    suffix = _SUFFIXES.get(tokens[-1], "") if len(tokens) > 2 else ""
+    if suffix:
+        tokens = tokens[:-1]
+    if not 2 <= len(tokens) <= 6 or "," in name or any(c.isdigit() or c in "&+#" for c in name):
+        return None
+    if any(t in ("of", "the", "and", "for", "in") for t in tokens):
+        return None
+    return PersonParts(tuple(tokens), tuple(tokens[:-1]), tokens[-1], suffix)
+
+
+def is_known_word(token: str) -> bool:
+    """Whether a token is a known given name, surname, place, or people."""
+    return is_given_name(token) or token in words("surnames.txt") or _place(token) is not None or demonym_of(token) is not None

@@ -122,3 +122,8 @@ def members_of(connection: Connection, ids: Sequence[str]) -> Iterator[Membershi
     statement = select(memberships).order_by(memberships.c.entity_id, memberships.c.document, memberships.c.name)
     for row in select_where_in(connection, statement, memberships.c.entity_id, ids):
         yield Membership(*row)
+
+
+def all_ids(connection: Connection) -> set[str]:
+    """Every entity's id."""
+    return set(connection.execute(select(entities.c.entity_id)).scalars())

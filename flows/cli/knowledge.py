@@ -1,0 +1,111 @@
+"""`polyonym kb …`: the knowledge base that names are linked to."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli import app
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table
+from flows.home import Home
+from flows.knowledge import wikidata_settings
+from flows.progress import Timings, console
+from flows.settings import load_settings
+from ingest.errors import WrongUse
+from resolution import wikidata
+from resolution.knowledge_base import KnowledgeBase, build, read_items
+
+kb = typer.Typer(no_args_is_help=True, help="The knowledge base that names are linked to: import one, build one from a Wikidata dump, add single items.")
+app.add_typer(kb, name="kb")
+
+
+@kb.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="JSON lines, plain or gzipped: qid, label, aliases, description, types, sitelinks.")],
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+) -> None:
+    """Import a knowledge base; it replaces the one before, and names are linked anew at the next ingest."""
+    if not file.is_file():
+        raise WrongUse(f"{file} does not exist.")
+    place = Home(home)
+    place.make(load_settings(home, config)).dispose()
+    skipped: list[str] = []
+    with place.held(), Timings().stage("Importing", 100, "%") as stage:
+        count = build(place.knowledge_base, read_items(file, skipped, lambda share: stage.advance(int(share * 100) - stage.done)), str(file.name))
+    out.print(f"{count:,} items imported from {file.name} into {place.path}.")
+    if skipped:
+        console.print(f"[yellow]{len(skipped)} lines could not be used[/yellow], the first: {skipped[0]}")
+
+
+@kb.command("build")
+def build_(
+    dump: Annotated[Path, typer.Argument(help="A Wikidata JSON dump: latest-all.json.bz2, .gz or plain, one entity a line.")],
+    languages: Annotated[str, typer.Option(help="Languages of the labels and aliases to keep, separated by commas.")] = "en,mul",
+    classes: Annotated[str, typer.Option(help="Keep only instances of these classes (Q-ids separated by commas); empty: all.")] = "",
+    min_sitelinks: Annotated[int, typer.Option(help="Keep only items with at least so many pages in Wikimedia's projects.")] = 1,
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+) -> None:
+    """Build the knowledge base from a Wikidata dump, streaming, in little memory; interrupted, the same command goes on."""
+    from resolution import wikidata_dump
+
+    if not dump.is_file():
+        raise WrongUse(f"{dump} does not exist.")
+    place = Home(home)
+    place.make(load_settings(home, config)).dispose()
+    wanted = wikidata_dump.Selection(
+        languages=tuple(part.strip() for part in languages.split(",") if part.strip()),
+        classes=frozenset(part.strip() for part in classes.split(",") if part.strip()),
+        min_sitelinks=min_sitelinks,
+    )
+    with place.held(), Timings().stage("Reading the dump", 100, "%") as stage:
+        built = wikidata_dump.build_knowledge_base(dump, place.knowledge_base, wanted, lambda share: stage.advance(int(share * 100) - stage.done))
+    out.print(f"{built.items:,} items of {built.lines:,} lines kept in {place.path}.")
+    if built.malformed:
+        console.print(f"[yellow]{built.malformed:,} lines were malformed[/yellow] and left out.")
+
+
+@kb.command("add-wikidata")
+def add_wikidata(
+    qids: Annotated[list[str], typer.Argument(help="Wikidata ids, e.g. Q312 Q95.")],
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+) -> None:
+    """Fetch single items from Wikidata and add them to the knowledge base."""
+    place = Home(home)
+    settings = load_settings(home, config)
+    engine = place.make(settings)
+    with place.held():
+        client = wikidata.Wikidata(engine, wikidata_settings(settings))
+        try:
+            added = wikidata.add_wikidata(client, place.knowledge_base, qids)
+        finally:
+            client.close()
+    out.print(f"{len(added.items):,} of {len(qids):,} items added.")
+    for missing in added.missing:
+        console.print(f"[yellow]{missing}[/yellow] does not exist at Wikidata.")
+
+
+@kb.command("find")
+def find(
+    name: Annotated[str, typer.Argument(help="A name, as it stands in a document.")],
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the items that answer to a name."""
+    place = Home(home)
+    if not place.knowledge_base.exists():
+        raise WrongUse(f"{home} has no knowledge base yet. Import one: polyonym kb import FILE --home {home}")
+    base = KnowledgeBase(place.knowledge_base)
+    try:
+        found = base.candidates([name])[name]
+    finally:
+        base.close()
+    rows: list[dict[str, Any]] = [
+        {"id": c.item.id, "label": c.item.label, "matched": c.matched, "match": c.match, "description": c.item.description} for c in found
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(f"{len(rows)} items answer to {name!r}", ("id", "label", "matched", "match", "description"), (r.values() for r in rows))  # type: ignore[misc]

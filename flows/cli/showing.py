@@ -1,0 +1,245 @@
+"""Commands that show what a home holds. They read the last committed state, also while a run writes."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.markup import escape
+
+from flows.cli import app
+from flows.cli.common import (
+    DEFAULT_HOME,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    opened,
+    out,
+    print_json,
+    print_table,
+    reading,
+)
+from flows.settings import SECRETS, Settings, load_settings
+from ingest.errors import WrongUse
+
+
+@app.command()
+def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """What is in the home, how the last run ended, and what is pending."""
+    from flows import overview, plan, runs
+
+    with reading(home, config) as (it, connection):
+        held = overview.counts(connection)
+        history = runs.load(connection)
+        waiting = plan.pending(it, connection)
+    last = history[-1] if history else None
+    if as_json:
+        print_json({"home": str(home), "counts": held, "last_run": vars(last) if last else None, "pending": waiting})
+        return
+    print_table(f"{home}", ("what", "count"), held.items(), right=(1,))
+    if last:
+        out.print(f"\nLast run: {last.run}, {last.started}, [bold]{last.status}[/bold]")
+        for note in last.figures.get("notes", ()):
+            out.print(f"  {escape(note)}")
+    out.print("Pending: " + (", ".join(f"{n:,} {what}" for what, n in waiting.items() if n) or "nothing"))
+
+
+@app.command()
+def sources(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """The sources that have been ingested, with how many documents each gave."""
+    from ingest import sources as table
+
+    with reading(home) as (_, connection):
+        held = table.counts(connection)
+    if as_json:
+        print_json([{"source": s.source, "kind": s.kind, "pattern": s.pattern, "keep_gone": s.keep_gone, "documents": d, "set_aside": r} for s, d, r in held])
+    else:
+        print_table("", ("source", "kind", "pattern", "documents", "set aside"), ((s.source, s.kind, s.pattern, d, r) for s, d, r in held), right=(3, 4))
+
+
+@app.command()
+def settings(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """All settings with their values, defaults and meaning. Keys of polyonym.toml; as variables: POLYONYM_ and the key in capitals."""
+    values = load_settings(home, config)
+    rows = [
+        {
+            "key": key,
+            "value": ("set" if getattr(values, key).get_secret_value() else "not set") if key in SECRETS else getattr(values, key),
+            "default": None if key in SECRETS else field.get_default(call_default_factory=True),
+            "meaning": field.description,
+        }
+        for key, field in Settings.model_fields.items()
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table("", ("key", "value", "default", "meaning"), ((r["key"], _shown(r["value"]), _shown(r["default"]), r["meaning"]) for r in rows))
+
+
+def _shown(value: Any) -> str:
+    return "" if value in ("", [], {}, None) else value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+@app.command()
+def names(
+    home: HomeOption = DEFAULT_HOME,
+    limit: Annotated[int, typer.Option(help="Most rows of each table.")] = 25,
+    as_json: JsonOption = False,
+) -> None:
+    """Which names became one node, and which near names stayed apart."""
+    from flows import overview
+
+    with reading(home) as (_, connection):
+        held = overview.nodes(connection)
+    together, apart = overview.united(held), overview.apart(held)
+    if as_json:
+        print_json(
+            {
+                "united": [overview.as_row(n) for n in together],
+                "apart": [{"name": name, "nodes": [overview.as_row(n) for n in nodes]} for name, nodes in apart],
+            }
+        )
+        return
+    rows = ((n.entity.name, n.entity.type, n.entity.registry_id or n.entity.wikidata_id, n.entity.mentions, _spellings(n)) for n in together[:limit])
+    print_table(f"One node, several names ({len(together):,})", ("node", "type", "id", "mentions", "names in the documents"), rows, right=(3,))
+    out.print()
+    rows_apart = ((name, "\n".join(f"{n.entity.name} ({n.entity.type}, {n.entity.documents} documents)" for n in nodes[:6])) for name, nodes in apart[:limit])
+    print_table(f"Near names, kept apart ({len(apart):,})", ("shared word", "nodes"), rows_apart)
+
+
+def _spellings(node: Any) -> str:
+    return " · ".join(f"{name} ({count})" if count > 1 else name for name, count in node.names)
+
+
+@app.command()
+def export(
+    kind: Annotated[str, typer.Argument(help="documents, rejected, chunks, mentions, entities, relations, decisions, communities, review, redirects, judgements or runs.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; standard output without.")] = None,
+    home: HomeOption = DEFAULT_HOME,
+) -> None:
+    """Write one kind of thing as JSON lines, sorted, the same for the same state."""
+    from flows import exports
+
+    if kind not in exports.KINDS:
+        raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join(exports.KINDS)}.")
+    with reading(home) as (_, connection):
+        rows = exports.export(connection, kind)
+        if output is None:
+            for row in rows:
+                sys.stdout.buffer.write(orjson.dumps(row) + b"\n")
+            return
+        beside = output.with_name(output.name + ".part")
+        with beside.open("wb") as file:
+            for row in rows:
+                file.write(orjson.dumps(row) + b"\n")
+        beside.replace(output)
+
+
+@app.command()
+def query(
+    cypher: Annotated[str, typer.Argument(help="A reading Cypher query, e.g. \"MATCH (e:Entity) RETURN e.name LIMIT 5\".")],
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the graph in Cypher. It cannot write. docs/graph-model.md has the schema and queries to start from."""
+    from flows.loading import open_graph
+
+    it = opened(home, config)
+    with open_graph(it.home, it.settings, it.engine) as store:
+        columns, rows = store.query(cypher)
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        print_table("", columns, rows)
+        out.print(f"[dim]{len(rows):,} rows[/dim]")
+
+
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    limit: Annotated[int, typer.Option(min=1, help="Most hits of each kind.")] = 5,
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Chunks, entities and communities nearest in meaning to a text, with their sources."""
+    from flows.searching import search as find
+
+    with reading(home, config) as (it, connection):
+        hits = find(it.home, it.settings, connection, text, limit)
+    if as_json:
+        print_json([vars(hit) for hit in hits])
+        return
+    for kind in ("entity", "community", "chunk"):
+        found = [hit for hit in hits if hit.kind == kind]
+        if found:
+            plural = {"entity": "Entities", "community": "Communities", "chunk": "Chunks"}[kind]
+            print_table(plural, ("score", "id", "what", "source"), ((h.score, h.id, h.text, h.source) for h in found), right=(0,))
+            out.print()
+    if not hits:
+        out.print("Nothing is indexed yet.")
+
+
+@app.command()
+def explain(
+    what: Annotated[str, typer.Argument(metavar="NAME-or-ID", help="A name as it stands in a document, an entity's id, a registry or a Wikidata id.")],
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Why these are the same: an entity's names, why each was put there, what was nearly merged, and which candidates lost."""
+    from flows import explaining
+
+    with reading(home) as (_, connection):
+        found = explaining.explain(connection, what)
+    if as_json:
+        print_json([explaining.as_json(e) for e in found])
+    else:
+        for explanation in found:
+            explaining.show(explanation, out)
+
+
+@app.command()
+def runs(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """The history of runs."""
+    from flows import runs as history
+
+    with reading(home) as (_, connection):
+        held = history.load(connection)
+    if as_json:
+        print_json([vars(r) for r in held])
+        return
+    rows = []
+    for run in held:
+        stages = sum(s["seconds"] for s in run.figures.get("stages", ()))
+        counts, changes = run.figures.get("counts", {}), run.figures.get("documents", {})
+        changed = ", ".join(f"{n} {what}" for what, n in changes.items() if n and what != "unchanged") or "no change"
+        rows.append((run.run, run.started, run.status, f"{stages:,.0f} s", counts.get("documents"), counts.get("entities"), changed))
+    print_table("", ("run", "started", "status", "time", "documents", "entities", "documents changed"), rows, right=(0, 3, 4, 5))
+
+
+@app.command()
+def diff(
+    first: Annotated[int, typer.Argument(metavar="RUN1", help="The earlier run.")],
+    second: Annotated[int, typer.Argument(metavar="RUN2", help="The later run.")],
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """What changed between the ends of two runs: documents, entities, links, communities."""
+    from flows import runs as history
+    from resolution import entities
+
+    with reading(home) as (_, connection):
+        found = history.difference(connection, first, second)
+        called = {e.entity_id: e.name for e in entities.load(connection)}
+    if as_json:
+        print_json({kind: [{"id": c.id, "other": c.other, "name": called.get(c.id)} for c in changes] for kind, changes in found.items()})
+        return
+    if not found:
+        out.print(f"Nothing changed between run {first} and run {second}.")
+    for kind, changes in found.items():
+        print_table(f"{kind.replace('-', ' ')} ({len(changes):,})", ("what", "", "name now"), ((c.id, c.other, called.get(c.id) or called.get(c.other)) for c in changes[:40]))
+        if len(changes) > 40:
+            out.print(f"[dim]… and {len(changes) - 40:,} more (--json shows all)[/dim]")
+        out.print()

@@ -1,0 +1,181 @@
+"""Exports: the state as JSON lines, sorted, with fixed keys, without times; what the contract promises to other programs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection
+
+from flows import runs
+from graph import communities, model, summaries
+from ingest import chunks, documents, mentions
+from ingest.state import batched
+from resolution import decisions, document_names, entities, identity, judgements, links
+from resolution.units import Decision, DocumentName, Link
+
+Row = dict[str, Any]
+
+
+def export(connection: Connection, kind: str) -> Iterator[Row]:
+    """The rows of one kind (a key of KINDS)."""
+    return KINDS[kind](connection)
+
+
+def _documents(connection: Connection) -> Iterator[Row]:
+    for d in documents.load(connection):
+        yield {"document": d.document, "source": d.source, "title": d.title, "language": d.language, "text": d.text, "metadata": d.metadata}
+
+
+def _rejected(connection: Connection) -> Iterator[Row]:
+    for r in documents.rejections(connection):
+        yield {"document": r.document, "reason": r.reason}
+
+
+def _chunks(connection: Connection) -> Iterator[Row]:
+    for batch in _document_batches(connection):
+        for c in sorted(chunks.load(connection, batch), key=lambda c: (c.document, c.start, c.end)):
+            yield {"chunk": c.chunk, "document": c.document, "start": c.start, "end": c.end, "text": c.text, "tokens": c.tokens}
+
+
+def _mentions(connection: Connection) -> Iterator[Row]:
+    linked = {e.entity_id: e.wikidata_id for e in entities.load(connection)}
+    known = judgements.load(connection)
+    for batch in _document_batches(connection):
+        named = {(n.document, n.start, n.end): n.name for n in document_names.load_mention_names(connection, batch)}
+        entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
+        link_of = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, batch))}
+        for m in sorted(mentions.load(connection, batch), key=lambda m: (m.document, m.start, m.end)):
+            name = (m.document, named.get((m.document, m.start, m.end), ""))
+            entity_id = entity_of.get(name)
+            if entity_id is None:
+                continue  # not resolved yet: an interrupted run's
+            link = link_of.get(name) or Link(*name)
+            made = linked.get(entity_id)
+            yield {
+                "document": m.document,
+                "start": m.start,
+                "end": m.end,
+                "text": m.text,
+                "label": m.label,
+                "entity_id": entity_id,
+                "wikidata_id": made,
+                "candidate": link.candidate or made,
+                "confidence": round(link.confidence, 3),
+            }
+
+
+def _entities(connection: Connection) -> Iterator[Row]:
+    names: dict[str, list[Row]] = defaultdict(list)
+    for alias in entities.load_aliases(connection):
+        names[alias.entity_id].append({"name": alias.name, "count": alias.count})
+    for e in entities.load(connection):
+        yield {
+            "entity_id": e.entity_id,
+            "name": e.name,
+            "type": e.type,
+            "wikidata_id": e.wikidata_id,
+            "registry_id": e.registry_id,
+            "description": e.description,
+            "aliases": names[e.entity_id],
+            "documents": e.documents,
+            "mentions": e.mentions,
+        }
+
+
+def _relations(connection: Connection) -> Iterator[Row]:
+    for r in model.entity_relations(connection):
+        yield {
+            "source": r.source,
+            "target": r.target,
+            "type": r.type,
+            "predicate": r.predicate,
+            "weight": r.weight,
+            "evidence": [{"document": d, "start": s, "end": e} for d, s, e in r.evidence],
+        }
+
+
+def all_decisions(connection: Connection) -> Iterator[Decision]:
+    """Every decision: those inside documents (grouping, links) and those across documents, sorted within each."""
+    known = judgements.load(connection)
+    for batch in _document_batches(connection):
+        for name in document_names.load(connection, batch):
+            if name.group != name.name:
+                yield _group_decision(name)
+        for link in judgements.judged_links(known, links.load(connection, batch)):
+            yield links.decision(link)
+    yield from decisions.load(connection)
+
+
+def _group_decision(name: DocumentName) -> Decision:
+    spans = tuple({"document": name.document, "start": s, "end": e} for s, e in name.evidence)
+    return Decision(name.document, "group", (name.name, name.group), "grouped", (), {"rule": name.rule}, "", spans)
+
+
+def _decisions(connection: Connection) -> Iterator[Row]:
+    for decision in all_decisions(connection):
+        yield _decision_row(decision)
+
+
+def _decision_row(d: Decision) -> Row:
+    return {
+        "kind": d.kind,
+        "scope": d.scope,
+        "names": list(d.names),
+        "candidates": list(d.candidates),
+        "features": d.features,
+        "verdict": d.verdict,
+        "weights_version": d.weights_version,
+        "spans": list(d.spans),
+    }
+
+
+def _review(connection: Connection) -> Iterator[Row]:
+    """What was in doubt: names and links that the decision left apart, with their candidates and margin."""
+    for d in all_decisions(connection):
+        if d.kind == "abstain":
+            yield {"names": list(d.names), "scope": d.scope, "candidates": list(d.candidates), "margin": d.features.get("margin"), "spans": list(d.spans)}
+
+
+def _communities(connection: Connection) -> Iterator[Row]:
+    members = communities.load_members(connection)
+    told = summaries.load(connection)
+    for c in communities.load(connection):
+        summary = [{"sentence": s.sentence, "chunk": s.chunk} for s in told.get(c.community_id, ())]
+        held = sorted(members.get(c.community_id, ()))
+        yield {"community_id": c.community_id, "level": c.level, "parent": c.parent, "title": c.title, "summary": summary, "entities": held}
+
+
+def _redirects(connection: Connection) -> Iterator[Row]:
+    for r in identity.load(connection):
+        yield {"old_id": r.old_id, "new_id": r.new_id, "why": r.why}
+
+
+def _judgements(connection: Connection) -> Iterator[Row]:
+    for j in judgements.load(connection):
+        yield judgements.to_json(j)
+
+
+def _runs(connection: Connection) -> Iterator[Row]:
+    for r in runs.load(connection):
+        yield asdict(r)
+
+
+def _document_batches(connection: Connection) -> Iterable[list[str]]:
+    return batched(sorted(documents.digests(connection)), 500)
+
+
+KINDS: dict[str, Callable[[Connection], Iterator[Row]]] = {
+    "documents": _documents,
+    "rejected": _rejected,
+    "chunks": _chunks,
+    "mentions": _mentions,
+    "entities": _entities,
+    "relations": _relations,
+    "decisions": _decisions,
+    "communities": _communities,
+    "review": _review,
+    "redirects": _redirects,
+    "judgements": _judgements,
+    "runs": _runs,
+}

@@ -1,0 +1,58 @@
+"""How Prefect is set up for us: everything inside the home, no telemetry, a quiet log, a server only for as long as a run lasts."""
+
+import os
+import signal
+from types import FrameType
+
+from flows.home import Home
+from flows.progress import console
+from ingest.errors import Stop
+
+
+class Interrupted(Stop):
+    """The user asked the run to end; what is done is kept, and the next run goes on from there."""
+
+    exit_code = 130
+
+
+_interrupts = 0
+
+
+def prepare(home: Home, verbose: bool = False) -> None:
+    """Set Prefect's environment. Call it before Prefect is imported; a PREFECT_API_URL of the user's is respected."""
+    home.prefect.mkdir(parents=True, exist_ok=True)
+    defaults = {
+        "PREFECT_HOME": str(home.prefect.resolve()),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_SERVER_LEVEL": "WARNING" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+        "PREFECT_SHOW_PROMPT": "false",
+        "PREFECT_CLI_PROMPT": "false",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
+    for key, value in defaults.items():
+        os.environ.setdefault(key, value)
+
+
+def watch_interrupts() -> None:
+    """From now on the first Ctrl-C (or SIGTERM) asks the run to end at its next clean point, a second one ends it at once."""
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        global _interrupts
+        _interrupts += 1
+        if _interrupts > 1:
+            os._exit(128 + number)
+        console.print("\n[bold]Stopping[/bold] at the next clean point; once more stops at once (nothing is lost either way).")
+
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
+
+
+def clean_point() -> None:
+    """Where a run can end without losing work. Raises Interrupted when the user has asked for it."""
+    if _interrupts:
+        raise Interrupted("Stopped as asked. What is done is kept; the same command goes on from here.")

@@ -1,0 +1,226 @@
+"""Resolution across documents: from the names and links of the changed documents to entities with lasting ids.
+
+Only the blocks that a change touches are solved; since a block's solution depends on nothing outside it, the result equals
+that of solving everything anew (promise 1).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from ingest import documents as documents_table
+from ingest import stages
+from ingest.state import get_fact, set_fact
+from resolution import decisions, document_names, entities, identity, judgements, links, unit_index
+from resolution.blocks import block_keys, closure
+from resolution.clusters import content_words, solve
+from resolution.entities import Alias, Entity, Membership
+from resolution.identity import Assignment, Newcomer
+from resolution.judgements import Judgement
+from resolution.unit_index import UnitKey
+from resolution.units import Cluster, DocumentName, Link, Solution, Unit
+
+STAGE = "resolve"
+_MOVED = "moved_documents"
+Describe = Callable[[str | None, str | None], str | None]
+
+
+@dataclass
+class Resolved:
+    """What a resolution did. The lists hold entity ids, links (entity id, Wikidata id)."""
+
+    units: int = 0
+    entities: int = 0
+    new: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    merged: list[tuple[str, str]] = field(default_factory=list)
+    split: list[tuple[str, str]] = field(default_factory=list)
+    links_gained: list[tuple[str, str]] = field(default_factory=list)
+    links_lost: list[tuple[str, str]] = field(default_factory=list)
+
+
+def remember_moves(connection: Connection, moves: Mapping[str, str]) -> None:
+    """Keep which document's old name became which new one, until the next resolution has carried the ids over."""
+    if moves:
+        set_fact(connection, _MOVED, get_fact(connection, _MOVED, {}) | dict(moves))
+
+
+def pending(connection: Connection, wanted: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The documents whose names are to be resolved again, and those that are in the index but no more in the corpus."""
+    gone = sorted(unit_index.known_documents(connection) - set(wanted))
+    return stages.outdated(connection, STAGE, wanted), gone
+
+
+def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describe, demonyms: bool = False) -> Resolved:
+    """Bring entities up to date with names, links and judgements, inside the caller's transaction.
+
+    `wanted` maps every document of the corpus to the key of its names and links; `describe` gives the description of an
+    item by (Wikidata id, registry id); with `demonyms` a people's name is its country's.
+    """
+    dirty, gone = pending(connection, wanted)
+    result = Resolved()
+    if not dirty and not gone:
+        return result
+    known = judgements.load(connection)
+    changed = list(load_units(connection, dirty))
+    keys = {u.key: block_keys(u, demonyms) | judgements.block_keys(known, u.names) for u in changed}
+    units = _touched(connection, dirty, gone, changed, keys, whole=len(dirty) * 4 > len(wanted))
+    solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms)
+    result.units = len(units)
+    _store(connection, units, solution, known, describe, [*dirty, *gone], result)
+    unit_index.replace(connection, [*dirty, *gone], keys)
+    stages.mark(connection, STAGE, {d: wanted[d] for d in dirty})
+    stages.forget(connection, gone)
+    set_fact(connection, _MOVED, {})
+    result.entities = len(solution.clusters)
+    return result
+
+
+def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator[Unit]:
+    """The units of these documents (of all for None), with their links as judged."""
+    known = judgements.load(connection)
+    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, wanted))}
+    groups: dict[tuple[str, str], list[DocumentName]] = {}
+    for name in document_names.load(connection, wanted):
+        groups.setdefault((name.document, name.group), []).append(name)
+    for (document, head), names in sorted(groups.items()):
+        names.sort(key=lambda n: n.name)
+        link = _link_of(head, names, made)
+        yield Unit(document, head, tuple(names), link.wikidata_id if link else None, link.registry_id if link else None)
+
+
+def _link_of(head: str, names: Sequence[DocumentName], made: Mapping[tuple[str, str], Link]) -> Link | None:
+    """The link that counts for a group: its head's, else the surest of its names'."""
+    held = [k for n in names if (k := made.get((n.document, n.name))) and (k.wikidata_id or k.registry_id)]
+    return max(held, key=lambda k: (k.name == head, k.registry_id is not None, k.confidence, k.name), default=None)
+
+
+def _touched(
+    connection: Connection,
+    dirty: Sequence[str],
+    gone: Sequence[str],
+    changed: list[Unit],
+    keys: Mapping[UnitKey, frozenset[str]],
+    whole: bool,
+) -> list[Unit]:
+    """All units of the blocks that the changed and vanished units are or were in."""
+    if whole:
+        return list(load_units(connection, None))
+    moving = {*dirty, *gone}
+    before = unit_index.keys_of_documents(connection, sorted(moving))
+    changed_under: dict[str, list[UnitKey]] = {}
+    for unit in changed:
+        for key in keys[unit.key]:
+            changed_under.setdefault(key, []).append(unit.key)
+
+    def units_of(asked: Sequence[str]) -> dict[str, list[UnitKey]]:
+        stored = unit_index.units_under(connection, asked)
+        return {k: [*(u for u in stored.get(k, ()) if u[0] not in moving), *changed_under.get(k, ())] for k in asked}
+
+    def keys_of(asked: Sequence[UnitKey]) -> dict[UnitKey, Iterable[str]]:
+        stored = unit_index.keys_of_documents(connection, sorted({d for d, _ in asked} - moving))
+        return {u: keys[u] if u in keys else stored.get(u, ()) for u in asked}
+
+    found = closure({k for held in (*keys.values(), *before.values()) for k in held}, units_of, keys_of)
+    others = sorted({document for document, _ in found} - moving)
+    return [*changed, *(u for u in load_units(connection, others) if u.key in found)]
+
+
+def _contexts(connection: Connection) -> Callable[[str], frozenset[str]]:
+    """The content words of a document, read once when asked for."""
+    held: dict[str, frozenset[str]] = {}
+
+    def context(document: str) -> frozenset[str]:
+        if document not in held:
+            held[document] = next((content_words(d.text) for d in documents_table.load(connection, [document])), frozenset())
+        return held[document]
+
+    return context
+
+
+def _store(
+    connection: Connection,
+    units: Sequence[Unit],
+    solution: Solution,
+    known: Sequence[Judgement],
+    describe: Describe,
+    moving: Sequence[str],
+    result: Resolved,
+) -> None:
+    by_key = {u.key: u for u in units}
+    clusters = solution.clusters
+    newcomers = [Newcomer(c.name, {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
+    old_ids = _replaced(connection, newcomers, moving)
+    old = list(entities.members_of(connection, old_ids))
+    before = {e.entity_id: e for e in entities.load(connection, old_ids)}
+    assignment = identity.assign(
+        newcomers,
+        old,
+        {i: e.name for i, e in before.items()},
+        entities.all_ids(connection) - set(old_ids),
+        identity.load(connection),
+        get_fact(connection, _MOVED, {}),
+    )
+    made = [_entity(i, c, by_key, known, describe) for i, c in zip(assignment.ids, clusters, strict=True)]
+    entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))
+    identity.write(connection, assignment)
+    decisions.replace(connection, sorted({u.head for u in units} | {n for m in old for n in (m.name,)}), solution.decisions)
+    _record(assignment, made, before, result)
+
+
+def _names(cluster: Cluster, by_key: Mapping[tuple[str, str], Unit]) -> Iterator[DocumentName]:
+    for key in cluster.units:
+        yield from by_key[key].names
+
+
+def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Sequence[str]) -> list[str]:
+    """The entities that the newcomers, and the documents that changed or went, take the place of."""
+    parts = {part for n in newcomers for part in n.parts}
+    documents = sorted({d for d, _ in parts} | set(moving))
+    leaving = set(moving)
+    return sorted(
+        {m.entity_id for m in entities.load_memberships(connection, documents) if m.document in leaving or (m.document, m.name) in parts}
+    )
+
+
+def _entity(
+    entity_id: str, cluster: Cluster, by_key: Mapping[tuple[str, str], Unit], known: Sequence[Judgement], describe: Describe
+) -> Entity:
+    names = list(_names(cluster, by_key))
+    return Entity(
+        entity_id,
+        judgements.display_name(known, ((n.document, n.name) for n in names)) or cluster.name,
+        cluster.type,
+        cluster.wikidata_id,
+        cluster.registry_id,
+        describe(cluster.wikidata_id, cluster.registry_id),
+        len({n.document for n in names}),
+        sum(n.count for n in names),
+    )
+
+
+def _aliases(made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mapping[tuple[str, str], Unit]) -> Iterator[Alias]:
+    for entity, cluster in zip(made, clusters, strict=True):
+        counts: Counter[str] = Counter()
+        for name in _names(cluster, by_key):
+            counts.update(name.surfaces)
+        yield from (Alias(entity.entity_id, surface, count) for surface, count in sorted(counts.items()))
+
+
+def _memberships(made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mapping[tuple[str, str], Unit]) -> Iterator[Membership]:
+    for entity, cluster in zip(made, clusters, strict=True):
+        for name in _names(cluster, by_key):
+            yield Membership(name.document, name.name, entity.entity_id, name.count)
+
+
+def _record(assignment: Assignment, made: Sequence[Entity], before: Mapping[str, Entity], result: Resolved) -> None:
+    result.new = sorted(set(assignment.ids) - set(before))
+    result.gone = assignment.gone
+    result.merged = sorted((r.old_id, r.new_id) for r in assignment.redirects if r.why == "merged")
+    result.split = sorted((r.old_id, r.new_id) for r in assignment.redirects if r.why == "split")
+    after = {(e.entity_id, e.wikidata_id) for e in made if e.wikidata_id}
+    earlier = {(e.entity_id, e.wikidata_id) for e in before.values() if e.wikidata_id}
+    result.links_gained = sorted((i, q) for i, q in after - earlier if q)
+    result.links_lost = sorted((i, q) for i, q in earlier - after if q)

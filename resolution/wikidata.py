@@ -63,7 +63,7 @@ class Added:
 @lru_cache(maxsize=100_000)
 def key_of(name: str) -> str:
     """The name under which Wikidata is asked: normalised, and "" for a name that it cannot hold."""
-    key = normalise(name)
+    key = normalise(name).strip()
     return "" if len(key) > NAME_LENGTH or _UNSTORABLE.search(key) else key
 
 
@@ -125,14 +125,20 @@ class Wikidata:
         with ThreadPoolExecutor(self.settings.at_once) as pool:
             try:
                 # What an earlier run left half done comes first: names that have their search and lack items.
-                order = sorted(todo, key=lambda name: (name not in round.hits, name in failed, name))
-                for done, batch in enumerate(batched(order, NAMES_AT_ONCE)):
+                order = sorted(todo, key=lambda name: (name not in round.hits, name))
+                batches = [
+                    *batched([name for name in order if name not in failed], NAMES_AT_ONCE),
+                    *batched([name for name in order if name in failed], NAMES_AT_ONCE),
+                ]
+                done = 0
+                for batch in batches:
                     if self._api.stopped:
                         break
                     self._search(pool, round, [name for name in batch if name not in round.hits], reasons, failed)
                     self._fill(pool, round, [name for name in batch if name in round.hits], reasons)
+                    done += len(batch)
                     if progress:
-                        progress(done * NAMES_AT_ONCE + len(batch), len(todo))
+                        progress(done, len(todo))
             except BaseException:
                 self._api.close()  # wakes the threads that wait for their turn
                 pool.shutdown(cancel_futures=True)

@@ -15,6 +15,7 @@ import socket
 import struct
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -99,38 +100,43 @@ class World:
     redirects: dict[str, str] = field(default_factory=dict)
     searches: dict[str, list[str]] = field(default_factory=dict)
     odd_hits: dict[str, list[str]] = field(default_factory=dict)  # ids that a search returns besides, whether or not they exist
+    _sorted: tuple[list[str], list[tuple[str, ...]]] | None = None
 
     def search(self, text: str, language: str, limit: int) -> list[dict[str, Any]]:
+        """Labels and aliases in all languages that begin with the text: equal ones first, then by sitelinks (or as recorded)."""
         wanted = text.casefold()
-        found = []
-        order = self.searches.get(wanted) or sorted(self.entities, key=lambda id: (-len(self.entities[id].get("sitelinks") or ()), id))
-        for id in order:
-            known = self.entities.get(id)
-            match = known and best_match(known, wanted, language)
-            if match:
-                found.append((match["text"].casefold() != wanted, {"id": id, "title": id, "match": match}))
-        found.sort(key=lambda pair: pair[0])
-        rows = [row for _, row in found]
-        if wanted.upper() in self.entities:
-            rows.insert(0, {"id": wanted.upper(), "title": wanted.upper(), "match": {"type": "entityId", "text": wanted.upper()}})
+        best: dict[str, tuple[bool, bool, bool, str]] = {}
+        terms = self._terms()
+        for folded, id, kind, lang, value in terms[bisect_left(terms, (wanted,)) :]:
+            if not folded.startswith(wanted):
+                break
+            hit = (folded != wanted, lang != language, kind != "label", value)
+            best[id] = min(hit, best.get(id, hit))
+        recorded = {id: place for place, id in enumerate(self.searches.get(wanted, ()))}
+        known = self.entities
+        order = sorted(best, key=lambda id: (best[id][0], recorded.get(id, len(recorded)), -len(known[id].get("sitelinks") or ()), id))
+        rows = [
+            {"id": id, "title": id, "match": {"type": "alias" if best[id][2] else "label", "language": language, "text": best[id][3]}}
+            for id in order
+        ]
+        if text.upper() in known:
+            rows.insert(0, {"id": text.upper(), "title": text.upper(), "match": {"type": "entityId", "text": text.upper()}})
         odd = [
             {"id": id, "title": id, "match": {"type": "label", "language": language, "text": text}} for id in self.odd_hits.get(wanted, ())
         ]
         return [*odd, *rows][:limit]
 
-
-def best_match(known: Entity, wanted: str, language: str) -> dict[str, str] | None:
-    terms = [("label", lang, term["value"]) for lang, term in dict(known["labels"] or {}).items()]
-    terms += [("alias", lang, term["value"]) for lang, group in dict(known["aliases"] or {}).items() for term in group]
-    hits = [
-        (value.casefold() != wanted, lang != language, kind != "label", lang, value)
-        for kind, lang, value in terms
-        if value.casefold().startswith(wanted)
-    ]
-    if not hits:
-        return None
-    _, _, alias, lang, value = min(hits)
-    return {"type": "alias" if alias else "label", "language": lang, "text": value}
+    def _terms(self) -> list[tuple[str, ...]]:
+        if self._sorted is None or self._sorted[0] != sorted(self.entities):
+            terms = []
+            for id, known in self.entities.items():
+                terms += [
+                    (term["value"].casefold(), id, "label", lang, term["value"]) for lang, term in dict(known["labels"] or {}).items()
+                ]
+                groups = dict(known["aliases"] or {}).items()
+                terms += [(term["value"].casefold(), id, "alias", lang, term["value"]) for lang, group in groups for term in group]
+            self._sorted = (sorted(self.entities), sorted(terms))
+        return self._sorted[1]
 
 
 def small_world() -> World:
@@ -204,6 +210,7 @@ class WikidataServer:
         self.poison: Callable[[dict[str, str]], str | None] = lambda _parameters: None  # a fault for certain requests, every time
         self.log: list[Request] = []
         self.retry_after = 7
+        self.raw = b""  # what the fault "raw" answers
         self.slowness = 1.5
         self.at_once = self.most_at_once = 0
 
@@ -243,6 +250,8 @@ class WikidataServer:
             return 500, html, page
         if fault == "html":
             return 200, html, page
+        if fault == "raw":
+            return 200, {}, self.raw
         if fault == "empty":
             return 200, {}, b""
         if fault in ("403", "404"):

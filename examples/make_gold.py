@@ -5,11 +5,16 @@
 Run it after an edit to the corpus, to names.toml or to a reader, and look at the difference.
 """
 
+import json
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ingest.languages import detect
+from ingest.readers import Read, Unreadable, read_file
 
 HERE = Path(__file__).parent
 
@@ -63,3 +68,30 @@ def find(text: str, document: str, names: Names) -> list[dict[str, Any]]:
         if seen.get(name, 0) != (len(value) if isinstance(value, list) else max(1, seen.get(name, 0))):
             raise ValueError(f"{document}: {name} occurs {seen.get(name, 0)} times")
     return mentions
+
+
+def read_corpus() -> Iterator[tuple[str, Read | Unreadable]]:
+    """Every document of the corpus by name, with its text or the reason why it has none."""
+    corpus = HERE / "corpus"
+    for path in sorted(p for p in corpus.rglob("*") if p.is_file()):
+        name = path.relative_to(corpus).as_posix()
+        for result in read_file(path):
+            yield f"{name}/{result.suffix}" if result.suffix else name, result
+
+
+def gold() -> Iterator[dict[str, Any]]:
+    """The gold of each document that is read and English, sorted by name.
+
+    Raises ValueError when names.toml speaks of a document that is not there.
+    """
+    names = load_names(HERE / "names.toml")
+    texts = {name: result for name, result in read_corpus() if isinstance(result, Read) and detect(result.text) == "en"}
+    if missing := sorted(names.inside.keys() - texts.keys()):
+        raise ValueError(f"names.toml speaks of documents that are not in the corpus: {', '.join(missing)}")
+    for name, read in sorted(texts.items()):
+        yield {"doc_id": name, "title": read.title, "text": read.text, "mentions": find(read.text, name, names)}
+
+
+if __name__ == "__main__":
+    lines = [json.dumps(document, ensure_ascii=False) + "\n" for document in gold()]
+    (HERE / "gold.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")

@@ -134,7 +134,13 @@ def _review(connection: Connection) -> Iterator[Row]:
     """What was in doubt: names and links that the decision left apart, with their candidates and margin."""
     for d in all_decisions(connection):
         if d.kind == "abstain":
-            yield {"names": list(d.names), "scope": d.scope, "candidates": list(d.candidates), "margin": d.features.get("margin"), "spans": list(d.spans)}
+            yield {
+                "names": list(d.names),
+                "scope": d.scope,
+                "candidates": list(d.candidates),
+                "margin": d.features.get("margin"),
+                "spans": list(d.spans),
+            }
 
 
 def _communities(connection: Connection) -> Iterator[Row]:

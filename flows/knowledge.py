@@ -1,6 +1,20 @@
 """Which sources of candidates a home has: its registry, its knowledge base, Wikidata."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+from sqlalchemy import Connection, Engine
+
+from flows.home import Home
 from flows.settings import Settings
+from ingest.documents import content_hash
+from resolution import document_names
+from resolution.candidates import CandidateSource
+from resolution.decision import Weights, load_weights
+from resolution.knowledge_base import KnowledgeBase
+from resolution.registry import Registry
+from resolution.wikidata import Wikidata
 from resolution.wikidata_api import WikidataSettings
 
 
@@ -15,3 +29,75 @@ def wikidata_settings(settings: Settings) -> WikidataSettings:
         requests_a_run=settings.wikidata_requests_per_run,
         age_days=settings.wikidata_cache_days,
     )
+
+
+class Knowledge:
+    """A home's sources of candidates, opened when they are first asked for."""
+
+    def __init__(self, home: Home, settings: Settings, engine: Engine) -> None:
+        self._home = home
+        self._settings = settings
+        self._engine = engine
+
+    @cached_property
+    def registry(self) -> Registry | None:
+        """The registry that was given to this home, None without one."""
+        with self._engine.connect() as connection:
+            held = Registry.load(connection)
+        return held if held.items else None
+
+    @cached_property
+    def base(self) -> KnowledgeBase | None:
+        """The knowledge base that was imported, None without one."""
+        return KnowledgeBase(self._home.knowledge_base) if self._home.knowledge_base.exists() else None
+
+    @cached_property
+    def wikidata(self) -> Wikidata:
+        """The Wikidata client; it is off, but answers from its cache, without a contact."""
+        return Wikidata(self._engine, wikidata_settings(self._settings), seed=self._settings.seed)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The fitted weights of the decision."""
+        return load_weights()
+
+    @property
+    def sources(self) -> list[CandidateSource]:
+        """What names are linked to, in the order in which they are asked."""
+        asked: list[CandidateSource] = [self.base] if self.base else []
+        return [*asked, self.wikidata] if not self.wikidata.off else asked
+
+    @cached_property
+    def version(self) -> str:
+        """Changes when the same names may get other links."""
+        registry = self.registry.version if self.registry else ""
+        return content_hash(registry, self.weights.version, *(s.version for s in self.sources))
+
+    def answers(self, connection: Connection) -> dict[str, str]:
+        """For every document, a hash of what Wikidata has said of its names; empty while the client is off."""
+        if self.wikidata.off:
+            return {}
+        spelled: dict[str, list[str]] = defaultdict(list)
+        for name in document_names.load(connection):
+            spelled[name.document].append(name.name)
+        digests = self.wikidata.answers_digest({n for names in spelled.values() for n in names})
+        return {d: content_hash(*(digests.get(n, "") for n in sorted(names))) for d, names in spelled.items()}
+
+    def description(self, wikidata_id: str | None, registry_id: str | None) -> str | None:
+        """The description of an entity's item, the registry's before the knowledge base's."""
+        if registry_id and self.registry and (entry := self.registry.item(registry_id)) and entry.description:
+            return entry.description
+        if wikidata_id and self.base and (item := self.base.item(wikidata_id)):
+            return item.description
+        return None
+
+    def close(self) -> None:
+        """Close what was opened."""
+        for name in ("base", "wikidata"):
+            if held := self.__dict__.get(name):
+                held.close()
+
+
+def names_to_ask(connection: Connection) -> Sequence[str]:
+    """The names that Wikidata is asked for: every document's, each once."""
+    return sorted({n.name for n in document_names.load(connection)})

@@ -108,3 +108,12 @@ def digests(connection: Connection) -> dict[str, tuple[str, str]]:
 def rejections(connection: Connection) -> list[Rejection]:
     """Everything set aside, sorted by name."""
     return [Rejection(*row) for row in connection.execute(select(rejected).order_by(rejected.c.document))]
+
+
+def of_file(connection: Connection, source: str, file: str) -> set[str]:
+    """The names of all documents and rejections that came from one file of a source."""
+    found: set[str] = set()
+    for table in (documents, rejected):
+        statement = select(table.c.document).where(table.c.source == source, table.c.file == file)
+        found |= set(connection.execute(statement).scalars())
+    return found

@@ -114,6 +114,7 @@ def encode_kept(
         fresh = {c: v.tobytes() for c, v in zip(part, vectors, strict=True)}
         with engine.begin() as connection:  # in parts, so that a kill loses little of the slowest stage
             model_outputs.save(connection, model, fresh)
+            model_outputs.use_also(connection, owner, fresh)
         kept.update(fresh)
     if not texts:
         return np.zeros((0, 1), dtype=np.float32)

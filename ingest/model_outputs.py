@@ -50,6 +50,17 @@ def use(connection: Connection, owners: Mapping[str, Iterable[str]]) -> None:
     insert_rows(connection, uses, ({"owner": o, "content": c} for o, contents in owners.items() for c in sorted(set(contents))))
 
 
+def use_also(connection: Connection, owner: str, contents: Iterable[str]) -> None:
+    """Record that an owner rests on these contents too."""
+    wanted = sorted(set(contents))
+    held = {c for batch in batched(wanted, 500) for c in _held(connection, owner, batch)}
+    insert_rows(connection, uses, ({"owner": owner, "content": c} for c in wanted if c not in held))
+
+
+def _held(connection: Connection, owner: str, contents: Sequence[str]) -> Iterable[str]:
+    return connection.execute(select(uses.c.content).where(uses.c.owner == owner, uses.c.content.in_(contents))).scalars()
+
+
 def prune(connection: Connection) -> int:
     """Delete the outputs that nobody uses; returns how many."""
     return connection.execute(delete(outputs).where(~exists().where(uses.c.content == outputs.c.content))).rowcount

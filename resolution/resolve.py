@@ -41,10 +41,16 @@ class Resolved:
     links_lost: list[tuple[str, str]] = field(default_factory=list)
 
 
-def remember_moves(connection: Connection, moves: Mapping[str, str]) -> None:
+def moves(connection: Connection) -> dict[str, str]:
+    """The documents that were renamed since the last resolution, old name to new."""
+    held: dict[str, str] = get_fact(connection, _MOVED, {})
+    return held
+
+
+def remember_moves(connection: Connection, new: Mapping[str, str]) -> None:
     """Keep which document's old name became which new one, until the next resolution has carried the ids over."""
-    if moves:
-        set_fact(connection, _MOVED, get_fact(connection, _MOVED, {}) | dict(moves))
+    if new:
+        set_fact(connection, _MOVED, moves(connection) | dict(new))
 
 
 def pending(connection: Connection, wanted: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -161,7 +167,7 @@ def _store(
         {i: e.name for i, e in before.items()},
         entities.all_ids(connection) - set(old_ids),
         identity.load(connection),
-        get_fact(connection, _MOVED, {}),
+        moves(connection),
     )
     made = [_entity(i, c, by_key, known, describe) for i, c in zip(assignment.ids, clusters, strict=True)]
     entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))

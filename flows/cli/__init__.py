@@ -55,7 +55,10 @@ def main() -> None:
     except OSError as error:
         if error.errno not in (28, 30, 13):  # full, read-only, forbidden
             raise
-        console.print(f"[bold red]polyonym:[/bold red] {escape(str(error))}. Nothing is lost: make room or mend the rights, then run the same command again.", soft_wrap=True)
+        console.print(
+            f"[bold red]polyonym:[/bold red] {escape(str(error))}. Nothing is lost: make room or mend the rights, then run the same command again.",
+            soft_wrap=True,
+        )
         sys.exit(2)
     except Exception as error:
         if "--verbose" in sys.argv:

@@ -15,7 +15,9 @@ from ingest.errors import WrongUse
 from resolution import wikidata
 from resolution.knowledge_base import KnowledgeBase, build, read_items
 
-kb = typer.Typer(no_args_is_help=True, help="The knowledge base that names are linked to: import one, build one from a Wikidata dump, add single items.")
+kb = typer.Typer(
+    no_args_is_help=True, help="The knowledge base that names are linked to: import one, build one from a Wikidata dump, add single items."
+)
 app.add_typer(kb, name="kb")
 
 
@@ -32,7 +34,9 @@ def import_(
     place.make(load_settings(home, config)).dispose()
     skipped: list[str] = []
     with place.held(), Timings().stage("Importing", 100, "%") as stage:
-        count = build(place.knowledge_base, read_items(file, skipped, lambda share: stage.advance(int(share * 100) - stage.done)), str(file.name))
+        count = build(
+            place.knowledge_base, read_items(file, skipped, lambda share: stage.advance(int(share * 100) - stage.done)), str(file.name)
+        )
     out.print(f"{count:,} items imported from {file.name} into {place.path}.")
     if skipped:
         console.print(f"[yellow]{len(skipped)} lines could not be used[/yellow], the first: {skipped[0]}")
@@ -60,7 +64,9 @@ def build_(
         min_sitelinks=min_sitelinks,
     )
     with place.held(), Timings().stage("Reading the dump", 100, "%") as stage:
-        built = wikidata_dump.build_knowledge_base(dump, place.knowledge_base, wanted, lambda share: stage.advance(int(share * 100) - stage.done))
+        built = wikidata_dump.build_knowledge_base(
+            dump, place.knowledge_base, wanted, lambda share: stage.advance(int(share * 100) - stage.done)
+        )
     out.print(f"{built.items:,} items of {built.lines:,} lines kept in {place.path}.")
     if built.malformed:
         console.print(f"[yellow]{built.malformed:,} lines were malformed[/yellow] and left out.")

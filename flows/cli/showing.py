@@ -53,9 +53,19 @@ def sources(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
     with reading(home) as (_, connection):
         held = table.counts(connection)
     if as_json:
-        print_json([{"source": s.source, "kind": s.kind, "pattern": s.pattern, "keep_gone": s.keep_gone, "documents": d, "set_aside": r} for s, d, r in held])
+        print_json(
+            [
+                {"source": s.source, "kind": s.kind, "pattern": s.pattern, "keep_gone": s.keep_gone, "documents": d, "set_aside": r}
+                for s, d, r in held
+            ]
+        )
     else:
-        print_table("", ("source", "kind", "pattern", "documents", "set aside"), ((s.source, s.kind, s.pattern, d, r) for s, d, r in held), right=(3, 4))
+        print_table(
+            "",
+            ("source", "kind", "pattern", "documents", "set aside"),
+            ((s.source, s.kind, s.pattern, d, r) for s, d, r in held),
+            right=(3, 4),
+        )
 
 
 @app.command()
@@ -74,7 +84,9 @@ def settings(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_js
     if as_json:
         print_json(rows)
     else:
-        print_table("", ("key", "value", "default", "meaning"), ((r["key"], _shown(r["value"]), _shown(r["default"]), r["meaning"]) for r in rows))
+        print_table(
+            "", ("key", "value", "default", "meaning"), ((r["key"], _shown(r["value"]), _shown(r["default"]), r["meaning"]) for r in rows)
+        )
 
 
 def _shown(value: Any) -> str:
@@ -101,10 +113,18 @@ def names(
             }
         )
         return
-    rows = ((n.entity.name, n.entity.type, n.entity.registry_id or n.entity.wikidata_id, n.entity.mentions, _spellings(n)) for n in together[:limit])
-    print_table(f"One node, several names ({len(together):,})", ("node", "type", "id", "mentions", "names in the documents"), rows, right=(3,))
+    rows = (
+        (n.entity.name, n.entity.type, n.entity.registry_id or n.entity.wikidata_id, n.entity.mentions, _spellings(n))
+        for n in together[:limit]
+    )
+    print_table(
+        f"One node, several names ({len(together):,})", ("node", "type", "id", "mentions", "names in the documents"), rows, right=(3,)
+    )
     out.print()
-    rows_apart = ((name, "\n".join(f"{n.entity.name} ({n.entity.type}, {n.entity.documents} documents)" for n in nodes[:6])) for name, nodes in apart[:limit])
+    rows_apart = (
+        (name, "\n".join(f"{n.entity.name} ({n.entity.type}, {n.entity.documents} documents)" for n in nodes[:6]))
+        for name, nodes in apart[:limit]
+    )
     print_table(f"Near names, kept apart ({len(apart):,})", ("shared word", "nodes"), rows_apart)
 
 
@@ -114,7 +134,12 @@ def _spellings(node: Any) -> str:
 
 @app.command()
 def export(
-    kind: Annotated[str, typer.Argument(help="documents, rejected, chunks, mentions, entities, relations, decisions, communities, review, redirects, judgements or runs.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="documents, rejected, chunks, mentions, entities, relations, decisions, communities, review, redirects, judgements or runs."
+        ),
+    ],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; standard output without.")] = None,
     home: HomeOption = DEFAULT_HOME,
 ) -> None:
@@ -138,7 +163,7 @@ def export(
 
 @app.command()
 def query(
-    cypher: Annotated[str, typer.Argument(help="A reading Cypher query, e.g. \"MATCH (e:Entity) RETURN e.name LIMIT 5\".")],
+    cypher: Annotated[str, typer.Argument(help='A reading Cypher query, e.g. "MATCH (e:Entity) RETURN e.name LIMIT 5".')],
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -184,7 +209,9 @@ def search(
 
 @app.command()
 def explain(
-    what: Annotated[str, typer.Argument(metavar="NAME-or-ID", help="A name as it stands in a document, an entity's id, a registry or a Wikidata id.")],
+    what: Annotated[
+        str, typer.Argument(metavar="NAME-or-ID", help="A name as it stands in a document, an entity's id, a registry or a Wikidata id.")
+    ],
     home: HomeOption = DEFAULT_HOME,
     as_json: JsonOption = False,
 ) -> None:
@@ -239,7 +266,11 @@ def diff(
     if not found:
         out.print(f"Nothing changed between run {first} and run {second}.")
     for kind, changes in found.items():
-        print_table(f"{kind.replace('-', ' ')} ({len(changes):,})", ("what", "", "name now"), ((c.id, c.other, called.get(c.id) or called.get(c.other)) for c in changes[:40]))
+        print_table(
+            f"{kind.replace('-', ' ')} ({len(changes):,})",
+            ("what", "", "name now"),
+            ((c.id, c.other, called.get(c.id) or called.get(c.other)) for c in changes[:40]),
+        )
         if len(changes) > 40:
             out.print(f"[dim]… and {len(changes) - 40:,} more (--json shows all)[/dim]")
         out.print()

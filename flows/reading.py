@@ -1,0 +1,113 @@
+"""From sources to documents: what has changed on disk is read; what cannot be read is set aside with its reason."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection
+
+from flows.run import Run
+from flows.settings import Settings
+from ingest import chunks, documents, mentions, model_outputs, relations, sources, stages
+from ingest.documents import Document, Rejection
+from ingest.languages import detect
+from ingest.readers import Read, ReaderOptions, Unreadable, read_file
+from ingest.sources import File, Scan
+from ingest.state import batched
+from resolution import document_names, links
+from resolution.resolve import moves, remember_moves
+
+ROWS_AT_ONCE = 500
+
+
+def reader_options(settings: Settings) -> ReaderOptions:
+    """How files are read, by our settings."""
+    return ReaderOptions(
+        int(settings.size_limit_mb * 1_000_000),
+        (settings.text_column,) if settings.text_column else (),
+        (settings.id_column,) if settings.id_column else (),
+    )
+
+
+def reader_key(settings: Settings) -> str:
+    """Changes when every file has to be read again: with the readers' options and with the languages that have a pipeline."""
+    return "\n".join([reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
+
+
+def read_one(run: Run, scan: Scan, file: File) -> tuple[int, int]:
+    """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
+
+    Returns how many documents were read and how many set aside. The file is marked as read last: after a crash it is read
+    again, and documents that are the same stay as they are.
+    """
+    seen: set[str] = set()
+    counts = [0, 0]
+    with run.engine.connect() as connection:
+        before = documents.of_file(connection, file.source, file.file)
+    for batch in batched(_results(file, scan, run.settings), ROWS_AT_ONCE):
+        read = [d for d in batch if isinstance(d, Document)]
+        aside = [r for r in batch if isinstance(r, Rejection)]
+        seen.update(r.document for r in batch)
+        counts[0] += len(read)
+        counts[1] += len(aside)
+        with run.engine.begin() as connection:
+            forget(connection, [r.document for r in aside if r.document in before])
+            documents.save(connection, read, aside)
+    with run.engine.begin() as connection:
+        forget(connection, sorted(before - seen))
+        sources.remember_file(connection, file)
+    return counts[0], counts[1]
+
+
+def _results(file: File, scan: Scan, settings: Settings) -> Iterator[Document | Rejection]:
+    for result in read_file(scan.path(file), reader_options(settings)):
+        name = f"{file.name}/{result.suffix}" if result.suffix else file.name
+        yield _set_aside(file, name, result) if isinstance(result, Unreadable) else _document(file, name, result, settings)
+
+
+def _set_aside(file: File, name: str, result: Unreadable) -> Rejection:
+    return Rejection(name, file.source, file.file, result.reason)
+
+
+def _document(file: File, name: str, result: Read, settings: Settings) -> Document | Rejection:
+    language = detect(result.text, settings.default_language)
+    if language not in settings.pipelines:
+        return Rejection(name, file.source, file.file, f"no spaCy pipeline for its language ({language}); set one in spacy_models")
+    return Document(name, file.source, file.file, result.title, language, result.text, result.metadata)
+
+
+def forget(connection: Connection, names: Sequence[str]) -> None:
+    """Take out all that rests on these documents inside one document; entities follow when names are resolved."""
+    for batch in batched(sorted(names), 500):
+        documents.remove(connection, batch)
+        chunks.replace(connection, batch, [])
+        mentions.replace(connection, batch, [])
+        relations.replace(connection, batch, [])
+        document_names.replace(connection, batch, [], [])
+        links.replace(connection, batch, [])
+        model_outputs.use(connection, {owner: [] for name in batch for owner in (f"mentions:{name}", f"relations:{name}")})
+        stages.forget(connection, batch)
+
+
+def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
+    """Take out the documents of files that are gone (or were renamed); returns how many there were."""
+    count = 0
+    for batch in batched(gone, 200):
+        with run.engine.begin() as connection:
+            names = sorted({name for file in batch for name in documents.of_file(connection, file.source, file.file)})
+            moves = {old.name: new.name for old, new in scan.moved if old in batch}
+            remember_moves(connection, {n: moves[f] + n[len(f) :] for n in names for f in moves if n == f or n.startswith(f + "/")})
+            forget(connection, names)
+            sources.forget_files(connection, batch)
+            count += len(names)
+    return count
+
+
+def digests(run: Run) -> dict[str, str]:
+    """Every document in the state with its digest."""
+    with run.engine.connect() as connection:
+        return {d: digest for d, (digest, _) in documents.digests(connection).items()}
+
+
+def moved_documents(run: Run) -> dict[str, str]:
+    """The documents that have moved since the last resolution, old name to new."""
+    with run.engine.connect() as connection:
+        return moves(connection)

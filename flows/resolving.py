@@ -1,0 +1,96 @@
+"""From mentions to entities: grouping inside each document, links to the knowledge sources, then clusters across documents."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from flows.knowledge import names_to_ask
+from flows.run import Batch, Run
+from flows.runs import Change
+from ingest import documents, mentions, stages
+from ingest.documents import Document
+from ingest.mentions import Mention
+from resolution import document_names, judgements, links, wikidata
+from resolution.document_names import MentionName
+from resolution.resolve import Resolved, resolve
+from resolution.splits import with_splits
+from resolution.units import DocumentName
+from resolution.wikidata import Prefetch
+
+
+def name_batch(run: Run, batch: Batch) -> int:
+    """Name and group the mentions of a batch of documents, as judged; returns how many (document, name) there are."""
+    with run.engine.connect() as connection:
+        texts = list(documents.load(connection, batch.documents))
+        found: dict[str, list[Mention]] = defaultdict(list)
+        for mention in mentions.load(connection, batch.documents):
+            found[mention.document].append(mention)
+        parts = judgements.split_names(judgements.load(connection))
+    names: list[DocumentName] = []
+    named: list[MentionName] = []
+    for document in texts:
+        of_names, of_mentions = _named(document, found[document.document], parts)
+        names += of_names
+        named += of_mentions
+    with run.engine.begin() as connection:
+        document_names.replace(connection, batch.documents, names, named)
+        stages.mark(connection, "names", {d: batch.keys[d] for d in batch.documents})
+    return len(names)
+
+
+def _named(
+    document: Document, found: list[Mention], parts: Mapping[tuple[str, str, int], str]
+) -> tuple[list[DocumentName], list[MentionName]]:
+    names, named = document_names.group(document, found)
+    own = {key: part for key, part in parts.items() if key[0] == document.document}
+    return with_splits(names, named, found, own) if own else (names, named)
+
+
+def ask_wikidata(run: Run) -> Prefetch:
+    """Ask Wikidata for the names that its cache does not answer. What it does not answer now stays pending; the run goes on."""
+    client = run.knowledge.wikidata
+    with run.engine.begin() as connection:
+        names = names_to_ask(connection)
+        wikidata.purge(connection, names)
+    if client.off:
+        return client.prefetch([])
+    with run.timings.stage("Asking Wikidata", None, "names") as stage:
+        answer = client.prefetch(names, lambda done, total: stage.advance(done - stage.done))
+    if answer.stopped:
+        run.notes.append(f"Wikidata stays away ({answer.stopped}): {answer.pending:,} names wait for the next run.")
+    elif answer.pending:
+        run.notes.append(
+            f"{answer.pending:,} names wait for the next run: a run asks Wikidata at most so many times (wikidata_requests_per_run)."
+        )
+    return answer
+
+
+def link_batch(run: Run, batch: Batch) -> int:
+    """Link the names of a batch of documents; returns how many links were made."""
+    knowledge = run.knowledge
+    with run.engine.connect() as connection:
+        texts = list(documents.load(connection, batch.documents))
+        names: dict[str, list[DocumentName]] = {d: [] for d in batch.documents}
+        for name in document_names.load(connection, batch.documents):
+            names[name.document].append(name)
+    made = links.link_documents(texts, names, knowledge.registry, knowledge.sources, knowledge.weights)
+    with run.engine.begin() as connection:
+        links.replace(connection, batch.documents, made)
+        stages.mark(connection, "links", {d: batch.keys[d] for d in batch.documents})
+    return sum(link.wikidata_id is not None or link.registry_id is not None for link in made)
+
+
+def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
+    """Bring the entities up to date, in one transaction, and record what changed."""
+    with run.engine.begin() as connection:
+        result = resolve(connection, keys, run.knowledge.description, run.settings.unite_demonyms)
+    run.record(
+        [
+            *(Change("entity-new", i) for i in result.new),
+            *(Change("entity-gone", i) for i in result.gone),
+            *(Change("entity-merged", old, new) for old, new in result.merged),
+            *(Change("entity-split", old, new) for old, new in result.split),
+            *(Change("link-gained", i, q) for i, q in result.links_gained),
+            *(Change("link-lost", i, q) for i, q in result.links_lost),
+        ]
+    )
+    return result

@@ -1,0 +1,83 @@
+"""Search by meaning over the vector indexes: chunks, entities and communities, with where each comes from."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from flows.home import Home
+from flows.settings import Settings
+from graph import communities, summaries, vectors
+from ingest import chunks
+from ingest.embedding import Embedder
+from resolution import entities
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something near to what was searched for. `score` is the cosine similarity, `source` says where it stands."""
+
+    kind: str  # entity, community or chunk
+    score: float
+    id: str
+    text: str
+    source: str
+
+
+def search(home: Home, settings: Settings, connection: Connection, text: str, limit: int) -> list[Hit]:
+    """The `limit` nearest things of each kind, best first within each."""
+    vector = Embedder(settings.embedding_model).encode([text])[0]
+    found = {name: vectors.search(home.vectors, name, vector, limit) for name in ("entities", "communities", "chunks")}
+    return [
+        *_entities(connection, found["entities"]),
+        *_communities(connection, found["communities"]),
+        *_chunks(connection, found["chunks"]),
+    ]
+
+
+def _entities(connection: Connection, found: list[tuple[str, float]]) -> list[Hit]:
+    ids = [i for i, _ in found]
+    held = {e.entity_id: e for e in entities.load(connection, ids)}
+    where: dict[str, set[str]] = {}
+    for member in entities.members_of(connection, ids):
+        where.setdefault(member.entity_id, set()).add(member.document)
+    hits = []
+    for i, score in found:
+        if entity := held.get(i):
+            link = entity.registry_id or entity.wikidata_id
+            what = f"{entity.name} ({entity.type}{', ' + link if link else ''})" + (f": {entity.description}" if entity.description else "")
+            hits.append(Hit("entity", round(score, 3), i, what, _some(sorted(where.get(i, ())))))
+    return hits
+
+
+def _communities(connection: Connection, found: list[tuple[str, float]]) -> list[Hit]:
+    held = {c.community_id: c for c in communities.load(connection).communities}
+    told = summaries.load(connection)
+    hits = []
+    for i, score in found:
+        if community := held.get(i):
+            sentences = told.get(i, ())
+            text = f"{community.title}: {' '.join(s.sentence for s in sentences[:2])}" if sentences else community.title
+            hits.append(Hit("community", round(score, 3), i, text, _some([s.chunk for s in sentences])))
+    return hits
+
+
+def _chunks(connection: Connection, found: list[tuple[str, float]]) -> list[Hit]:
+    held = {c.chunk: c for c in chunks.by_id(connection, [i for i, _ in found])}
+    hits = []
+    for i, score in found:
+        if chunk := held.get(i):
+            text = " ".join(chunk.text.split())
+            hits.append(
+                Hit(
+                    "chunk",
+                    round(score, 3),
+                    i,
+                    text if len(text) <= 300 else text[:297] + "…",
+                    f"{chunk.document} {chunk.start}-{chunk.end}",
+                )
+            )
+    return hits
+
+
+def _some(items: list[str], most: int = 4) -> str:
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")

@@ -1,0 +1,79 @@
+"""What each stage of a document rests on, as one hash: when it differs from the one held, the stage is out of date.
+
+The keys form a chain: a stage's key takes in that of the stage before it, so that a change marks exactly what depends on it.
+"""
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection
+
+from flows.knowledge import Knowledge
+from flows.settings import Settings
+from ingest import chunks, documents, mentions, relations
+from ingest.documents import content_hash
+from ingest.pipelines import pipeline_version
+from resolution import clusters, document_names
+from resolution.registry import Registry
+
+STAGES = ("chunks", "mentions", "relations", "names", "links", "resolve")
+Keys = Mapping[str, str]
+
+
+def chunk_keys(connection: Connection, settings: Settings) -> dict[str, str]:
+    """For every document, what its chunks rest on."""
+    base = content_hash(str(chunks.RULES), settings.embedding_model, str(settings.chunk_tokens), str(settings.chunk_overlap))
+    return {d: content_hash(base, digest) for d, (digest, _) in documents.digests(connection).items()}
+
+
+def mention_keys(connection: Connection, settings: Settings, registry: Registry | None) -> dict[str, str]:
+    """For every document, what its mentions rest on: its text, the pipelines of its language, rules, labels and patterns."""
+    shared = content_hash(
+        str(mentions.RULES),
+        *sorted(settings.entity_labels),
+        settings.patterns_file,
+        registry.version if registry else "",
+        settings.second_spacy_model,
+    )
+    versions = {language: pipeline_version(name) for language, name in settings.pipelines.items()}
+    held = documents.digests(connection).items()
+    return {d: content_hash(shared, digest, versions.get(language, "")) for d, (digest, language) in held}
+
+
+def relation_keys(mentioned: Keys) -> dict[str, str]:
+    """For every document, what its relations rest on."""
+    return _after(mentioned, str(relations.RULES))
+
+
+def name_keys(mentioned: Keys, settings: Settings) -> dict[str, str]:
+    """For every document, what its names and their grouping rest on."""
+    return _after(mentioned, str(document_names.RULES), settings.coreference_model)
+
+
+def link_keys(named: Keys, knowledge: Knowledge, said: Mapping[str, str]) -> dict[str, str]:
+    """For every document, what its links rest on; `said` is a hash of what Wikidata said of each document's names."""
+    return {d: content_hash(key, knowledge.version, said.get(d, "")) for d, key in named.items()}
+
+
+def resolve_keys(linked: Keys, settings: Settings) -> dict[str, str]:
+    """For every document, what the membership of its names in entities rests on."""
+    return _after(linked, str(clusters.RULES), str(settings.unite_demonyms))
+
+
+def _after(before: Keys, *parts: str) -> dict[str, str]:
+    base = content_hash(*parts)
+    return {d: content_hash(base, key) for d, key in before.items()}
+
+
+def all_keys(connection: Connection, settings: Settings, knowledge: Knowledge) -> dict[str, Keys]:
+    """The keys of all stages, by stage, in order."""
+    mentioned = mention_keys(connection, settings, knowledge.registry)
+    named = name_keys(mentioned, settings)
+    linked = link_keys(named, knowledge, knowledge.answers(connection))
+    return {
+        "chunks": chunk_keys(connection, settings),
+        "mentions": mentioned,
+        "relations": relation_keys(mentioned),
+        "names": named,
+        "links": linked,
+        "resolve": resolve_keys(linked, settings),
+    }

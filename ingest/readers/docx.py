@@ -18,7 +18,7 @@ _SKIPPED = {
     _W + "rPr",
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
 }
-_CHARACTERS = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
+_CHARACTERS = {_W + "tab": "\t", _W + "ptab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PROPERTIES = ("author", "subject", "keywords", "category", "created", "modified", "last_modified_by", "language")
 
@@ -41,12 +41,13 @@ def read(data: bytes, max_bytes: int) -> Read:
     blocks: list[str] = []
     title = ""
     for element in document.element.body.iter(_W + "p", _W + "tbl"):
-        if _inside_table(element):
+        style = _style(element)
+        if _inside_table(element) or style.startswith("toc"):  # a table of contents says everything twice
             continue
         if element.tag == _W + "tbl":
             blocks += table_blocks(_rows(element))
         elif text := "".join(_characters(element)).strip():
-            title = title or (one_line(text) if _is_title(document, element) else "")
+            title = title or (one_line(text) if style in ("title", "heading1") else "")
             blocks.append(text)
     core = document.core_properties
     metadata = clean_metadata((name, getattr(core, name, None)) for name in _PROPERTIES)
@@ -84,6 +85,6 @@ def _owner(element: Any, tag: str) -> Any:
     return next(element.iterancestors(_W + tag))
 
 
-def _is_title(document: Any, paragraph: Any) -> bool:
+def _style(paragraph: Any) -> str:
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    return style is not None and style.get(_W + "val", "").lower() in ("title", "heading1")
+    return "" if style is None else str(style.get(_W + "val", "")).lower()

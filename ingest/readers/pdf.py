@@ -3,6 +3,8 @@
 import re
 import threading
 from collections import Counter
+from itertools import zip_longest
+from statistics import median
 from typing import Any
 
 from ingest.readers.result import Read, SetAside, clean_metadata, one_line
@@ -10,9 +12,9 @@ from ingest.readers.result import Read, SetAside, clean_metadata, one_line
 _PDFIUM = threading.Lock()  # PDFium is not thread-safe
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _CONTROLS = re.compile(r"[\x00-\x01\x03-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_CUT_WORD = re.compile(r"(\w+)(?:\x02|\u00ad|-\n(?=[^\W\d_A-Z]))\n?(\w+)")
+_CUT_WORD = re.compile(r"(\w+)(?:\x02+|\u00ad|-(?=\n[^\W\d_A-Z]))\n?(\w+)([^\w\s]*) ?")
 _WORD = re.compile(r"\w+(?:-\w+)*")
-_LIST_ITEM = re.compile(r"(?:[•●▪◦‣∙·*–—-]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s")
+_LIST_ITEM = re.compile(r"(?:[•●▪◦‣∙·*–—-]|\(?\d{1,3}(?:\.\d+)*[.):]|\(?[a-z][.)])\s")
 _FIELDS = {"Author": "author", "Subject": "subject", "Keywords": "keywords", "CreationDate": "created", "ModDate": "modified"}
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 
@@ -60,13 +62,13 @@ def _page_text(document: Any, number: int) -> str:
 
 
 def _without_running_lines(pages: list[str]) -> list[str]:
-    """Pages without the heads, feet and page numbers that come again on most pages."""
+    """Pages without the heads, feet and page numbers that come again page after page; the first one stays, it may be the title."""
     lines = [page.strip("\n").split("\n") for page in pages]
     if len(pages) < 3:
         return ["\n".join(page) for page in lines]
     counts = Counter(mask for page in lines for mask in {_mask(page[0]), _mask(page[-1])})
     running = {mask for mask, count in counts.items() if count > len(pages) / 3 and count >= 3}
-    for page in lines:
+    for page in lines[1:]:
         if page and _mask(page[0]) in running:
             del page[0]
         if page and _mask(page[-1]) in running:
@@ -80,30 +82,27 @@ def _mask(line: str) -> str:
 
 def _mend_words(text: str) -> str:
     """Join words that a line end had cut; the hyphen stays where the document elsewhere shows that it belongs to the word."""
-    known = Counter(word.lower() for word in _WORD.findall(text))
+    known = Counter(word.lower() for word in _WORD.findall(_CUT_WORD.sub(" ", text)))
 
     def mend(match: re.Match[str]) -> str:
-        left, right = match[1], match[2]
+        left, right, end = match.groups()
         joined, hyphened = (left + right).lower(), f"{left}-{right}".lower()
         parts_are_words = known[left.lower()] and known[right.lower()]
         keep = not known[joined] and (known[hyphened] or parts_are_words or left[-1].isdigit() or right[0].isdigit() or right[0].isupper())
-        return f"{left}-{right}" if keep else left + right
+        return f"{left}{'-' * keep}{right}{end}\n"
 
     return _CUT_WORD.sub(mend, text).replace("\x02", "-")
 
 
 def _paragraphs(page: str) -> str:
-    """Lines joined to paragraphs: a line ends one when it is clearly shorter than its neighbours or a list item follows."""
+    """Lines joined to paragraphs: a line goes on in the next one when it is about as long as the page's lines of prose are."""
     lines = [re.sub(r"[ \t\u00a0]+", " ", line).strip() for line in page.split("\n")]
+    usual = median([len(line) for line in lines if len(line) > 25] or [1])
     text: list[str] = []
-    for index, line in enumerate(lines):
-        if not line:
-            text.append("\n\n")
-            continue
-        following = next((other for other in lines[index + 1 : index + 2] if other), "")
-        widest = max(len(other) for other in lines[max(0, index - 3) : index + 4])
-        full = len(line) >= 0.7 * widest and len(line) > 20
-        goes_on = following and not _LIST_ITEM.match(following) and (full or (following[0].islower() and line[-1] not in ".!?:"))
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        full = 0.75 * usual <= len(line) <= 1.5 * usual
+        middle = following[:1].islower() and line[-1:] not in ".!?:"
+        goes_on = line and following and (full or middle) and not _LIST_ITEM.match(following)
         text += [line, " " if goes_on else "\n"]
     return re.sub(r"\n{3,}", "\n\n", "".join(text)).strip()
 

@@ -31,7 +31,7 @@ DOCX = {
 PARQUET = {"tables/bulletins.parquet": "bulletins.jsonl"}
 GZIP = {"archive/2019-tender.txt.gz": "2019-tender.txt", "archive/wire-2020.jsonl.gz": "wire-2020.jsonl"}
 
-LINES_A_PAGE, COLUMNS = 36, 84
+LINES_A_PAGE, COLUMNS = 29, 84
 WHEN = datetime(2024, 7, 1)
 
 
@@ -50,14 +50,14 @@ def blocks(text: str) -> list[tuple[str, list[str]]]:
 
 
 def pdf(text: str) -> bytes:
-    """A PDF 1.4 in Helvetica with Windows-1252 text, 36 lines a page, as ISO 32000 describes its objects and their table."""
+    """A PDF 1.4 in Helvetica with Windows-1252 text, 29 lines a page, as ISO 32000 describes its objects and their table."""
     lines: list[tuple[int, str]] = []  # size in points, text
     title = ""
     for kind, part in blocks(text):
         if kind == "title":
             title = part[0]
-        size = {"title": 15, "heading": 12}.get(kind, 10)
-        lines += [(size, line) for line in textwrap.wrap(" ".join(part), COLUMNS * 10 // size)] + [(10, "")]
+        size = {"title": 15, "heading": 13}.get(kind, 11)
+        lines += [(size, line) for line in textwrap.wrap(" ".join(part), COLUMNS * 11 // size)] + [(11, "")]
     pages = [lines[i : i + LINES_A_PAGE] for i in range(0, len(lines), LINES_A_PAGE)]
 
     def string(value: str) -> bytes:
@@ -72,7 +72,7 @@ def pdf(text: str) -> bytes:
     ]
     for i, page in enumerate(pages):
         drawn = b"".join(f"/F1 {size} Tf ".encode() + string(line) + b" Tj T*\n" for size, line in page)
-        stream = b"BT 16 TL 60 780 Td\n" + drawn + b"ET"
+        stream = b"BT 24 TL 60 780 Td\n" + drawn + b"ET"
         resources = "<< /Font << /F1 3 0 R >> >>"
         objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources {resources} /Contents {5 + 2 * i} 0 R >>".encode())
         objects.append(f"<< /Length {len(stream)} >>\nstream\n".encode() + stream + b"\nendstream")

@@ -76,8 +76,10 @@ def _patterns_of(file: str) -> list[tuple[str, str]]:
     if not file:
         return []
     rows = []
+    number = 0
     try:
-        for number, line in enumerate(Path(file).read_text(encoding="utf-8-sig").splitlines(), 1):
+        for line in Path(file).read_text(encoding="utf-8-sig").splitlines():
+            number += 1
             if line.strip():
                 row = orjson.loads(line)
                 rows.append((str(row["name"]), str(row.get("label") or "OTHER")))

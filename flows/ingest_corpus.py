@@ -10,15 +10,12 @@ from prefect.runtime import flow_run
 
 from flows import extraction, loading, reading, resolving, stage_keys
 from flows.orchestration import clean_point
-from flows.run import Batch, Run
+from flows.run import Batch, Run, out_of_date
 from flows.runs import Change
-from ingest import sources, stages
+from ingest import sources
 from ingest.errors import ServerAway
 from ingest.sources import Scan
-from ingest.state import batched
 from resolution import registry
-
-DOCUMENTS_AT_ONCE = 200
 
 
 def _run_name() -> str:
@@ -34,8 +31,8 @@ def ingest_corpus(
     registry_file: str | None = None,
     allow_deletions: bool = False,
     keep_gone: bool | None = None,
-) -> dict[str, Any]:
-    """Bring the home's graph up to date with these sources; returns the run's figures. The caller holds the home."""
+) -> int:
+    """Bring the home's graph up to date with these sources; returns the run's number. The caller holds the home."""
     run = Run.open(Path(home), Path(config) if config else None)
     status = "failed"
     try:
@@ -56,7 +53,7 @@ def ingest_corpus(
         raise
     finally:
         run.end(status)
-    return run.figures | {"run": run.number}
+    return run.number
 
 
 @task(cache_policy=NO_CACHE, task_run_name="remember the registry")
@@ -176,18 +173,10 @@ def _keys(run: Run) -> Mapping[str, Mapping[str, str]]:
 
 def _in_batches(run: Run, stage: str, title: str, keys: Mapping[str, str], do: Callable[[Run, Batch], int]) -> None:
     """Do a stage for the documents that are out of date for it, a task a batch, with a clean point before each."""
-    with run.engine.connect() as connection:
-        todo = stages.outdated(connection, stage, keys)
-    batch_task = task(name=title.lower(), task_run_name=f"{title.lower()} {{number}}", cache_policy=NO_CACHE)(_done(do))
-    with run.timings.stage(title, len(todo), "documents") as shown:
-        for number, names in enumerate(batched(todo, DOCUMENTS_AT_ONCE)):
+    batches = out_of_date(run, stage, keys)
+    do_batch = task(do, name=title.lower(), task_run_name=f"{title.lower()} {{batch.number}}", cache_policy=NO_CACHE)
+    with run.timings.stage(title, sum(len(b.documents) for b in batches), "documents") as shown:
+        for batch in batches:
             clean_point()
-            batch_task(number, run, Batch(names, {d: keys[d] for d in names}))
-            shown.advance(len(names))
-
-
-def _done(do: Callable[[Run, Batch], int]) -> Callable[[int, Run, Batch], None]:
-    def one_batch(number: int, run: Run, batch: Batch) -> None:
-        do(run, batch)
-
-    return one_batch
+            do_batch(run, batch)
+            shown.advance(len(batch.documents))

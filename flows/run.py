@@ -1,7 +1,7 @@
 """One run: what its stages share, from the opened home to the changes that it records."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,12 @@ from flows.knowledge import Knowledge
 from flows.progress import Timings
 from flows.runs import Change
 from flows.settings import Settings, load_settings
+from ingest import stages
 from ingest.embedding import Embedder
 from ingest.pipelines import Pipelines
+from ingest.state import batched
+
+DOCUMENTS_AT_ONCE = 200
 
 
 def now() -> str:
@@ -37,24 +41,24 @@ class Written:
 class Run:
     """What the stages of a run share. Not a dataclass: Prefect would walk through all its fields with every task."""
 
-    def __init__(self, home: Home, settings: Settings, engine: Engine) -> None:
+    def __init__(self, home: Home, settings: Settings, engine: Engine, number: int | None = None) -> None:
+        """A new run, or a flow more of the run `number`."""
         self.home = home
         self.settings = settings
         self.engine = engine
-        self.timings = Timings()
-        self.started = now()
-        self.written = Written()
-        self.figures: dict[str, Any] = {}
-        self.notes: list[str] = []  # what a person should know, for the summary and the report
         with engine.begin() as connection:
-            self.number = runs.begin(connection, self.started)
+            self.number = number or runs.begin(connection, now())
+            self.figures: dict[str, Any] = runs.resume(connection, self.number)
+        self.timings = Timings([(s["stage"], s["seconds"], s["steps"]) for s in self.figures.get("stages", ())])
+        self.written = Written(**self.figures.get("written", {}))
+        self.notes: list[str] = list(self.figures.get("notes", ()))  # what a person should know, for the summary and the report
 
     @classmethod
-    def open(cls, home: Path, config: Path | None) -> "Run":
+    def open(cls, home: Path, config: Path | None, number: int | None = None) -> "Run":
         """Open (or make) the home for a run. The caller holds it."""
         place = Home(home)
         settings = load_settings(home, config)
-        return cls(place, settings, place.make(settings))
+        return cls(place, settings, place.make(settings), number)
 
     @cached_property
     def pipelines(self) -> Pipelines:
@@ -75,22 +79,30 @@ class Run:
 
     def end(self, status: str) -> None:
         """Close the run, and what it opened."""
-        figures = self.figures | {
+        self.figures |= {
             "written": vars(self.written),
             "stages": [{"stage": n, "seconds": round(s, 2), "steps": k} for n, s, k in self.timings.rows],
             "notes": self.notes,
         }
         with self.engine.begin() as connection:
-            runs.end(connection, self.number, now(), status, figures)
+            runs.end(connection, self.number, now(), status, self.figures)
         if "pipelines" in self.__dict__:
             self.pipelines.close()
         if "knowledge" in self.__dict__:
             self.knowledge.close()
 
 
-@dataclass(frozen=True)
 class Batch:
-    """Documents that one task works on, with the keys under which the stage is marked."""
+    """Documents that one task works on, with the keys under which the stage is marked. Not a dataclass, as Run is none."""
 
-    documents: list[str] = field(default_factory=list)
-    keys: Mapping[str, str] = field(default_factory=dict)
+    def __init__(self, number: int, documents: list[str], keys: Mapping[str, str]) -> None:
+        self.number = number
+        self.documents = documents
+        self.keys = keys
+
+
+def out_of_date(run: Run, stage: str, keys: Mapping[str, str]) -> list[Batch]:
+    """The documents for which a stage has to be done, in batches."""
+    with run.engine.connect() as connection:
+        todo = stages.outdated(connection, stage, keys)
+    return [Batch(n, names, {d: keys[d] for d in names}) for n, names in enumerate(batched(todo, DOCUMENTS_AT_ONCE), 1)]

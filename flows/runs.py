@@ -59,6 +59,13 @@ def begin(connection: Connection, started: str) -> int:
     return number
 
 
+def resume(connection: Connection, number: int) -> dict[str, Any]:
+    """Mark a run as running (again); returns its figures so far."""
+    connection.execute(runs.update().where(runs.c.run == number).values(status="running"))
+    figures: dict[str, Any] = connection.execute(select(runs.c.figures).where(runs.c.run == number)).scalar_one()
+    return figures
+
+
 def end(connection: Connection, number: int, ended: str, status: str, figures: dict[str, Any]) -> None:
     """Close a run with its figures."""
     connection.execute(runs.update().where(runs.c.run == number).values(ended=ended, status=status, figures=figures))

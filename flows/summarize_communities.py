@@ -1,17 +1,17 @@
 """The flow `summarize_communities`: communities of the entity graph, their titles and summaries. It can be run alone."""
 
 from pathlib import Path
-from typing import Any
 
-from graph.language_model import LanguageModel
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
-from flows import loading
+from flows import summarizing
 from flows.run import Run
-from flows.runs import Change
-from graph import communities, summaries
+
+divide = task(summarizing.divide, name="divide the graph", cache_policy=NO_CACHE)
+summarise = task(summarizing.summarise, name="summarise communities", cache_policy=NO_CACHE)
+load_communities = task(summarizing.load_communities, name="load communities", cache_policy=NO_CACHE)
 
 
 def _run_name() -> str:
@@ -19,9 +19,12 @@ def _run_name() -> str:
 
 
 @flow(name="summarize_communities", flow_run_name=_run_name, validate_parameters=False, persist_result=False)
-def summarize_communities(home: str, config: str | None = None, fresh: bool = False) -> dict[str, Any]:
-    """Divide the entity graph, title and summarise what changed, load it; returns the run's figures. The caller holds the home."""
-    run = Run.open(Path(home), Path(config) if config else None)
+def summarize_communities(home: str, config: str | None = None, fresh: bool = False, run_number: int | None = None) -> int:
+    """Divide the entity graph, title and summarise what changed, load it; returns the run's number. The caller holds the home.
+
+    With `run_number` it goes on with that run, as its downstream flow.
+    """
+    run = Run.open(Path(home), Path(config) if config else None, run_number)
     status = "failed"
     try:
         divide(run, fresh)
@@ -33,55 +36,4 @@ def summarize_communities(home: str, config: str | None = None, fresh: bool = Fa
         raise
     finally:
         run.end(status)
-    return run.figures | {"run": run.number}
-
-
-@task(cache_policy=NO_CACHE, task_run_name="divide the graph")
-def divide(run: Run, fresh: bool) -> None:
-    """Communities by hierarchical Leiden, starting from the ones before unless `fresh`."""
-    with run.timings.stage("Finding communities", None, "communities") as stage:
-        with run.engine.connect() as connection:
-            graph = communities.read_graph(connection)
-            before = communities.load(connection)
-        partition = communities.compute(graph, None if fresh else before, run.settings.community_size, run.settings.seed)
-        with run.engine.begin() as connection:
-            communities.store(connection, partition)
-        stage.advance(len(partition.communities))
-    was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
-    run.record(
-        [
-            *(Change("community-new", i) for i in sorted(now.keys() - was.keys())),
-            *(Change("community-gone", i) for i in sorted(was.keys() - now.keys())),
-            *(Change("community-changed", i) for i in sorted(now.keys() & was.keys()) if now[i] != was[i]),
-        ]
-    )
-
-
-@task(cache_policy=NO_CACHE, task_run_name="summarise communities")
-def summarise(run: Run) -> None:
-    """Summaries of the communities that changed: extractive, or by a language model where an endpoint is set."""
-    settings = run.settings
-    model = (
-        LanguageModel(settings.llm_url, settings.llm_key.get_secret_value(), settings.llm_model, settings.llm_tokens)
-        if settings.llm_url
-        else None
-    )
-    with run.timings.stage("Summarising", None, "communities") as stage:
-        told = summaries.summarise(run.engine, run.embedder.count_tokens, model, stage.advance)
-    run.written.summaries += told.written
-    run.notes += told.notes
-
-
-@task(cache_policy=NO_CACHE, task_run_name="load communities")
-def load_communities(run: Run) -> None:
-    """Communities into the graph store and their vector index."""
-    loading.load_graph(run)
-    with run.engine.connect() as connection:
-        texts = summaries.texts(connection)
-    loading.index(
-        run,
-        "communities",
-        "Embedding communities",
-        {i: summaries.text_hash(t) for i, t in texts.items()},
-        lambda ids: [texts[i] for i in ids],
-    )
+    return run.number

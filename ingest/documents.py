@@ -117,3 +117,16 @@ def of_file(connection: Connection, source: str, file: str) -> set[str]:
         statement = select(table.c.document).where(table.c.source == source, table.c.file == file)
         found |= set(connection.execute(statement).scalars())
     return found
+
+
+def of_source(connection: Connection, source: str) -> set[str]:
+    """The names of all documents and rejections of a source."""
+    found: set[str] = set()
+    for table in (documents, rejected):
+        found |= set(connection.execute(select(table.c.document).where(table.c.source == source)).scalars())
+    return found
+
+
+def all_names(connection: Connection) -> set[str]:
+    """The names of all documents and rejections."""
+    return {name for table in (documents, rejected) for name in connection.execute(select(table.c.document)).scalars()}

@@ -40,3 +40,9 @@ def forget(connection: Connection, documents: Sequence[str]) -> None:
 def known(connection: Connection) -> Iterable[str]:
     """Every document that has a mark of any stage."""
     return connection.execute(select(stages.c.document).distinct()).scalars()
+
+
+def unmark(connection: Connection, stage: str, documents: Sequence[str]) -> None:
+    """Have `stage` done again for these documents."""
+    for batch in batched(documents, 500):
+        connection.execute(delete(stages).where(stages.c.stage == stage, stages.c.document.in_(batch)))

@@ -67,7 +67,7 @@ memberships = Table(
     "memberships",
     metadata,
     Column("document", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    Column("name", Text, primary_key=True, index=True),
     Column("entity_id", Text, nullable=False, index=True),
     Column("mentions", Integer, nullable=False),
 )
@@ -127,3 +127,9 @@ def members_of(connection: Connection, ids: Sequence[str]) -> Iterator[Membershi
 def all_ids(connection: Connection) -> set[str]:
     """Every entity's id."""
     return set(connection.execute(select(entities.c.entity_id)).scalars())
+
+
+def members_named(connection: Connection, name: str) -> Iterator[Membership]:
+    """All memberships of one normalised name, sorted by document."""
+    for row in connection.execute(select(memberships).where(memberships.c.name == name).order_by(memberships.c.document)):
+        yield Membership(*row)

@@ -1,0 +1,153 @@
+"""Commands that run the flows: ingest, communities, plan, serve."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from flows import orchestration
+from flows.cli import app
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, VerboseOption, out, print_json, print_table, reading
+from flows.home import Home
+from flows.settings import load_settings
+from ingest.errors import WrongUse
+
+PathsArgument = Annotated[list[str], typer.Argument(help="Folders, files or globs (quote a glob).", metavar="PATH...")]
+
+
+@app.command()
+def ingest(
+    paths: PathsArgument,
+    home: HomeOption = DEFAULT_HOME,
+    registry: Annotated[
+        Path | None, typer.Option(help="Things you know: JSONL or CSV with id, name, aliases, type, description, wikidata_id.")
+    ] = None,
+    allow_deletions: Annotated[bool, typer.Option("--allow-deletions", help="Go on even if a source or a fifth of it is gone.")] = False,
+    keep_gone: Annotated[
+        bool | None, typer.Option("--keep-gone/--drop-gone", help="Keep documents whose files are gone (remembered for these sources).")
+    ] = None,
+    config: ConfigOption = None,
+    verbose: VerboseOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read documents and bring the graph up to date. Only what changed since the last run is done again."""
+    if registry is not None and not registry.is_file():
+        raise WrongUse(f"The registry {registry} does not exist.")
+    place = Home(home)
+    place.make(load_settings(home, config)).dispose()
+    with place.held():
+        orchestration.prepare(place, verbose)
+        from flows.nightly import ingest_and_summarize
+
+        orchestration.watch_interrupts()
+        report = ingest_and_summarize(
+            [str(p) for p in paths],
+            str(home),
+            str(config) if config else None,
+            str(registry) if registry else None,
+            allow_deletions,
+            keep_gone,
+        )
+    if as_json:
+        print_json(report)
+    else:
+        _show(report, place)
+
+
+@app.command()
+def communities(
+    home: HomeOption = DEFAULT_HOME,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the partition before; the result then equals that of a fresh home.")
+    ] = False,
+    config: ConfigOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Divide the graph into communities and summarise them, alone."""
+    place = Home(home)
+    place.open(load_settings(home, config)).dispose()
+    with place.held():
+        orchestration.prepare(place, verbose)
+        from flows.nightly import summarize
+
+        orchestration.watch_interrupts()
+        report = summarize(str(home), str(config) if config else None, fresh)
+    _show(report, place)
+
+
+@app.command()
+def plan(
+    paths: PathsArgument,
+    home: HomeOption = DEFAULT_HOME,
+    allow_deletions: Annotated[bool, typer.Option("--allow-deletions", help="Plan as ingest would with this option.")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what `ingest` would do, without writing anything: documents by kind of change, work by stage, an estimate of the time."""
+    from flows import plan as planning
+
+    with reading(home, config) as (it, connection):
+        found = planning.plan(it, connection, paths, allow_deletions)
+    if as_json:
+        print_json(found)
+        return
+    print_table("Files", ("kind", "count"), found["files"].items(), right=(1,))
+    out.print()
+    rows = [(w["stage"], w["documents"], w["why"], f"{w['seconds']:,.1f} s" if w["seconds"] is not None else "") for w in found["work"]]
+    print_table("Work", ("stage", "documents", "why", "about"), rows, right=(1, 3))
+    out.print(
+        f"\nChunks to process: {found['chunks']:,} · names to resolve: {found['names']:,} · Wikidata requests: {found['wikidata_requests']:,} · "
+        f"tokens of summaries: {found['summary_tokens']:,}"
+    )
+    if found["seconds"] is not None:
+        out.print(f"Estimated time, from earlier runs: {found['seconds']:,.0f} s")
+
+
+@app.command()
+def serve(
+    paths: PathsArgument,
+    home: HomeOption = DEFAULT_HOME,
+    cron: Annotated[str, typer.Option(help='When to run, as in crontab, e.g. "0 2 * * *".')] = "",
+    every: Annotated[str, typer.Option(help="How often to run, e.g. 15m, 6h or 1d.")] = "",
+    registry: Annotated[Path | None, typer.Option(help="The registry to use, read again at each run.")] = None,
+    config: ConfigOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run the ingestion on a schedule, with nothing else to set up. Runs never overlap; SIGTERM or Ctrl-C ends it cleanly."""
+    if bool(cron) == bool(every):
+        raise WrongUse("Give either --cron or --every.")
+    place = Home(home)
+    place.make(load_settings(home, config)).dispose()
+    from flows import serving
+
+    serving.serve(
+        place,
+        [str(p) for p in paths],
+        serving.Schedule(cron, every),
+        str(registry) if registry else None,
+        str(config) if config else None,
+        verbose,
+    )
+
+
+def _show(report: dict[str, Any], home: Home) -> None:
+    """The summary of a run, for a person."""
+    stages = [(s["stage"], s["steps"], f"{s['seconds']:,.1f} s") for s in report.get("stages", ()) if s["steps"]]
+    if stages:
+        print_table("Stages", ("stage", "done", "time"), stages, right=(1, 2))
+        out.print()
+    counts = report.get("counts", {})
+    print_table("In the home", ("what", "count"), counts.items(), right=(1,))
+    changes = {k: n for k, n in report.get("documents", {}).items() if n}
+    if changes:
+        out.print("\nDocuments: " + ", ".join(f"{n:,} {kind}" for kind, n in changes.items()))
+    set_aside = report.get("set_aside", [])
+    if set_aside:
+        out.print()
+        print_table(f"Set aside ({len(set_aside):,})", ("document", "reason"), ((r["document"], r["reason"]) for r in set_aside[:30]))
+        if len(set_aside) > 30:
+            out.print(f"[dim]… and {len(set_aside) - 30:,} more: polyonym export rejected[/dim]")
+    for note in report.get("notes", ()):
+        out.print(f"[yellow]Note:[/yellow] {escape(note)}")
+    out.print(f"\nReport: {escape(str(home.report))}")

@@ -1,0 +1,110 @@
+"""The report of the last run: `report.json` to read by programs, `report.html` to show to people."""
+
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection
+
+from flows import overview, runs
+from flows.home import Home
+from flows.settings import load_settings
+from graph import communities, summaries
+from graph.model import entity_relations
+from ingest import documents
+from resolution import decisions, entities
+
+LARGEST, MERGES, COMMUNITIES, PICTURED = 40, 15, 60, 60
+
+
+def write(path: Path, config: Path | None) -> dict[str, Any]:
+    """Gather the report of the home's last run, write both files (each swapped in whole), and return it."""
+    from flows.report.page import render
+
+    home = Home(path)
+    engine = home.open(load_settings(path, config))
+    with engine.connect() as connection:
+        report = gather(connection)
+    _swap(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    _swap(home.report, render(report).encode())
+    return report
+
+
+def gather(connection: Connection) -> dict[str, Any]:
+    """All that the report shows, as JSON."""
+    history = runs.load(connection)
+    last = history[-1]
+    nodes = overview.nodes(connection)
+    return {
+        "run": last.run,
+        "started": last.started,
+        "ended": last.ended,
+        "status": last.status,
+        **last.figures,
+        "counts": overview.counts(connection),
+        "set_aside": [{"document": r.document, "reason": r.reason} for r in documents.rejections(connection)],
+        "changes": changes(connection, last.run),
+        "entities": [overview.as_row(n) for n in nodes[:LARGEST]],
+        "merges": merges(connection),
+        "communities": _communities(connection),
+        "picture": _picture(connection, nodes),
+    }
+
+
+def changes(connection: Connection, run: int) -> dict[str, list[dict[str, Any]]]:
+    """What a run changed, by kind, with the names that things have now."""
+    called = {e.entity_id: e.name for e in entities.load(connection)}
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for change in runs.changes(connection, [run]):
+        found[change.kind].append({"id": change.id, "other": change.other, "name": called.get(change.id) or called.get(change.other)})
+    return dict(sorted(found.items()))
+
+
+def merges(connection: Connection) -> dict[str, list[dict[str, Any]]]:
+    """The merges across documents that rest on most evidence, and those that rest on least."""
+    made = [d for d in decisions.load(connection) if d.kind == "merge"]
+    ordered = sorted(made, key=lambda d: (-float(d.features.get("score", 0.0)), d.names))
+    rows = [{"names": list(d.names), "verdict": d.verdict, "features": d.features, "spans": list(d.spans)[:3]} for d in ordered]
+    return {"most": rows[:MERGES], "least": rows[::-1][:MERGES]}
+
+
+def _communities(connection: Connection) -> list[dict[str, Any]]:
+    told = summaries.load(connection)
+    held = sorted(communities.load(connection).communities, key=lambda c: (c.level, -len(c.members), c.community_id))
+    return [
+        {
+            "community_id": c.community_id,
+            "level": c.level,
+            "parent": c.parent,
+            "title": c.title,
+            "size": len(c.members),
+            "summary": [{"sentence": s.sentence, "chunk": s.chunk} for s in told.get(c.community_id, ())],
+        }
+        for c in held[:COMMUNITIES]
+    ]
+
+
+def _picture(connection: Connection, nodes: list[overview.Node]) -> dict[str, Any]:
+    """The most mentioned entities and what ties them, small enough to draw; `community` is that of the top level."""
+    drawn = {n.entity.entity_id: n for n in nodes[:PICTURED]}
+    top = {e: c.community_id for c in communities.load(connection).communities if c.level == 0 for e in c.members}
+    weights: dict[tuple[str, str], int] = defaultdict(int)
+    for r in entity_relations(connection):
+        if r.source in drawn and r.target in drawn and r.source != r.target:
+            weights[min(r.source, r.target), max(r.source, r.target)] += r.weight
+    shown = [
+        {"id": i, "name": n.entity.name, "type": n.entity.type, "mentions": n.entity.mentions, "community": top.get(i)}
+        for i, n in drawn.items()
+    ]
+    return {"nodes": shown, "edges": [{"source": a, "target": b, "weight": w} for (a, b), w in sorted(weights.items())]}
+
+
+def _swap(path: Path, content: bytes) -> None:
+    beside = path.with_name(path.name + ".part")
+    with beside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)

@@ -1,0 +1,56 @@
+"""From entities to communities and their summaries."""
+
+from graph.language_model import LanguageModel
+
+from flows import loading
+from flows.run import Run
+from flows.runs import Change
+from graph import communities, summaries
+
+
+def divide(run: Run, fresh: bool) -> None:
+    """Communities by hierarchical Leiden, starting from the ones before unless `fresh`."""
+    with run.timings.stage("Finding communities", None, "communities") as stage:
+        with run.engine.connect() as connection:
+            graph = communities.read_graph(connection)
+            before = communities.load(connection)
+        partition = communities.compute(graph, None if fresh else before, run.settings.community_size, run.settings.seed)
+        with run.engine.begin() as connection:
+            communities.store(connection, partition)
+        stage.advance(len(partition.communities))
+    was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
+    run.record(
+        [
+            *(Change("community-new", i) for i in sorted(now.keys() - was.keys())),
+            *(Change("community-gone", i) for i in sorted(was.keys() - now.keys())),
+            *(Change("community-changed", i) for i in sorted(now.keys() & was.keys()) if now[i] != was[i]),
+        ]
+    )
+
+
+def summarise(run: Run) -> None:
+    """Summaries of the communities that changed: extractive, or by a language model where an endpoint is set."""
+    settings = run.settings
+    model = (
+        LanguageModel(settings.llm_url, settings.llm_key.get_secret_value(), settings.llm_model, settings.llm_tokens)
+        if settings.llm_url
+        else None
+    )
+    with run.timings.stage("Summarising", None, "communities") as stage:
+        told = summaries.summarise(run.engine, run.embedder.count_tokens, model, stage.advance)
+    run.written.summaries += told.written
+    run.notes += told.notes
+
+
+def load_communities(run: Run) -> None:
+    """Communities into the graph store and their vector index."""
+    loading.load_graph(run)
+    with run.engine.connect() as connection:
+        texts = summaries.texts(connection)
+    loading.index(
+        run,
+        "communities",
+        "Embedding communities",
+        {i: summaries.text_hash(t) for i, t in texts.items()},
+        lambda ids: [texts[i] for i in ids],
+    )

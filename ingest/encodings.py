@@ -27,6 +27,7 @@ _LATIN_PAGES = {
 }
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH_LINE = re.compile(rb"[^\n]*[\x80-\xff][^\n]*\n?")
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SPACING = frozenset("\t\n\r\f\v\x1b\x85")
 
 
@@ -68,9 +69,7 @@ def detect(data: bytes) -> Encoding:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return _unmarked(data)
-    if b"\0" in data[:SAMPLE]:
-        return _utf16(data) or Encoding("utf-8")
-    return Encoding("utf-8")
+    return _valid(data[:SAMPLE])
 
 
 def detect_stream(stream: BinaryIO) -> Encoding:
@@ -94,9 +93,13 @@ def detect_stream(stream: BinaryIO) -> Encoding:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return Encoding("utf-8", "replace")
-    if b"\0" in head:
-        return _utf16(head) or Encoding("utf-8")
-    return Encoding("utf-8")
+    return _valid(head)
+
+
+def _valid(sample: bytes) -> Encoding:
+    """The encoding of bytes that are valid UTF-8: UTF-16 of Latin or Cyrillic letters is so, too, but every second byte is a control character."""
+    controls = len(_CONTROLS.findall(sample)) if b"\0" in sample else 0
+    return (_utf16(sample) if controls > len(sample) / 5 else None) or Encoding("utf-8")
 
 
 def _unmarked(data: bytes) -> Encoding:

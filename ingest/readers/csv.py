@@ -64,7 +64,7 @@ def rows(path: Path, max_bytes: int) -> Iterator[Row]:
 def _layout(sample: str, whole: bool) -> tuple[_Dialect, bool]:
     """Separator and quoting under which the sample's rows have most often one number of cells, and whether there is a header."""
     best: tuple[tuple[float, int], _Dialect, list[list[str]]] | None = None
-    for quoting in ("doubled", "escaped", "none"):
+    for quoting in ("doubled", *["escaped"] * ('\\"' in sample), "none"):
         for separator in _SEPARATORS:
             dialect = _Dialect(separator, quoting)
             parsed = _parse(sample, whole, dialect)

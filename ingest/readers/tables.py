@@ -131,7 +131,8 @@ def choose_columns(rows: list[Mapping[str, Any]], options: ReaderOptions) -> Col
             raise SetAside(_missing("text", options.text_columns, keys))
     else:
         lengths = {key: _average_length(rows, key) for key in keys}
-        candidates = [key for name in TEXT_NAMES for key in keys if _plain(key) == name and lengths[key]]
+        named = [key for name in TEXT_NAMES for key in keys if _plain(key) == name]
+        candidates = [key for key in named if any(isinstance(row.get(key), str) and row[key].strip() for row in rows)]
         candidates += sorted((key for key in keys if lengths[key]), key=lambda key: (-lengths[key], keys.index(key)))
         if not candidates:
             raise SetAside(f"no column of texts; columns: {_listed(keys)}")

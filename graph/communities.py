@@ -22,14 +22,13 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
-from graph.model import entity_relations
+from graph.model import SYMMETRIC, entity_relations
 from ingest.state import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from resolution import entities
 
 RULES = 1
 """Raise it when the way communities are made changes: every home then computes its communities again."""
 
-_SEED = 20_240_601
 _FIRST_ITERATIONS = 4  # converged closely enough that the next run, on the same graph and one change, moves little else
 _RESOLUTIONS = (1.0, 2.0, 4.0, 8.0)  # of the modularity, tried in turn until a community that is too large falls apart
 _LARGEST_SHARE = 0.9  # a division that leaves more than this in one part only peels crumbs off
@@ -101,7 +100,7 @@ def read_graph(connection: Connection) -> EntityGraph:
     for relation in entity_relations(connection):
         if relation.source != relation.target:
             pair = (min(relation.source, relation.target), max(relation.source, relation.target))
-            weights[pair] += relation.weight * (1.0 if relation.type == "co_occurs" else _TYPED_WEIGHT)
+            weights[pair] += relation.weight * (1.0 if relation.type == SYMMETRIC else _TYPED_WEIGHT)
     return EntityGraph(nodes, [(a, b, weights[a, b]) for a, b in sorted(weights)])
 
 
@@ -132,19 +131,19 @@ def store(connection: Connection, partition: Partition) -> int:
     return len(changed) + len(gone)
 
 
-def compute(graph: EntityGraph, previous: Partition | None = None, max_size: int = 40) -> Partition:
+def compute(graph: EntityGraph, previous: Partition | None = None, max_size: int = 50, seed: int = 42) -> Partition:
     """Divide `graph`, starting from `previous`; without it everything, ids included, comes from the graph alone.
 
-    The result is the same for the same graph (in whatever order it is given), previous partition and `max_size`.
+    The result is the same for the same graph (in whatever order it is given), previous partition, `max_size` and `seed`.
     A community keeps its id when it holds more than half of what is left of its members on its level; where two could
     pass on their ids to one, the larger share decides, then the smaller id.
     """
     graph = _in_order(graph)
-    content = _content(graph.nodes, graph.edges, max_size)
+    content = _content(graph, max_size, seed)
     if previous is not None and previous.content == content:
         groups = _Previous(previous).groups
     else:
-        groups = _Divider(graph, max_size, _Previous(previous or Partition("", ()))).divide_all()
+        groups = _Divider(graph, max_size, seed, _Previous(previous or Partition("", ()))).divide_all()
     named = _with_ids(groups, previous.communities if previous else ())
     strengths = _strengths(graph, named)
     titled = (replace(c, title=_title(graph, c, s)) for c, s in zip(named, strengths, strict=True))
@@ -187,26 +186,26 @@ class _Previous:
 
 
 class _Divider:
-    def __init__(self, graph: EntityGraph, max_size: int, previous: _Previous) -> None:
-        self.graph, self.max_size, self.previous = graph, max_size, previous
+    def __init__(self, graph: EntityGraph, max_size: int, seed: int, previous: _Previous) -> None:
+        self.graph, self.max_size, self.seed, self.previous = graph, max_size, seed, previous
         self.groups: list[_Group] = []
 
     def divide_all(self) -> list[_Group]:
         nodes = list(self.graph.nodes)
-        for part, edges in _divide(nodes, self.graph.edges, self.previous.labels(0), _RESOLUTIONS[:1], largest=len(nodes)):
+        for part, edges in _divide(nodes, self.graph.edges, self.previous.labels(0), _RESOLUTIONS[:1], len(nodes), self.seed):
             self._add(part, edges, 0, None)
         return self.groups
 
     def _add(self, part: list[str], edges: list[Edge], level: int, parent: int | None) -> None:
-        content = _content({n: self.graph.nodes[n] for n in part}, edges, self.max_size)
+        content = _content(EntityGraph({n: self.graph.nodes[n] for n in part}, edges), self.max_size, self.seed)
         if (same := self.previous.same.get((level, content))) is not None:
             self._copy(same, parent)
             return
         index = len(self.groups)
         self.groups.append(_Group(level, parent, content, tuple(sorted(part))))
         if len(part) > self.max_size:
-            divided = _divide(part, edges, self.previous.labels(level + 1), _RESOLUTIONS, largest=int(len(part) * _LARGEST_SHARE))
-            for smaller, inner in divided:
+            largest = int(len(part) * _LARGEST_SHARE)
+            for smaller, inner in _divide(part, edges, self.previous.labels(level + 1), _RESOLUTIONS, largest, self.seed):
                 self._add(smaller, inner, level + 1, index)
 
     def _copy(self, old: int, parent: int | None) -> None:
@@ -225,19 +224,19 @@ def _in_order(graph: EntityGraph) -> EntityGraph:
     return EntityGraph({e: graph.nodes[e] for e in order}, sorted(pairs, key=lambda e: (rank[e[0]], rank[e[1]])))
 
 
-def _content(nodes: Mapping[str, Node], edges: Sequence[Edge], max_size: int) -> str:
-    names = [(e, node.name) for e, node in nodes.items()]
-    return hashlib.sha256(orjson.dumps([RULES, max_size, names, edges])).hexdigest()[:32]
+def _content(graph: EntityGraph, max_size: int, seed: int) -> str:
+    names = [(e, node.name) for e, node in graph.nodes.items()]
+    return hashlib.sha256(orjson.dumps([RULES, max_size, seed, names, graph.edges])).hexdigest()[:32]
 
 
 def _divide(
-    nodes: list[str], edges: Sequence[Edge], before: Mapping[str, int], resolutions: Sequence[float], largest: int
+    nodes: list[str], edges: Sequence[Edge], before: Mapping[str, int], resolutions: Sequence[float], largest: int, seed: int
 ) -> list[tuple[list[str], list[Edge]]]:
     """Parts of `nodes` (in order) with their inner edges, none with more than `largest` nodes; none when that can't be had."""
     if not edges:
         return []
     for resolution in resolutions:
-        part_of = _leiden(nodes, edges, before, resolution)
+        part_of = _leiden(nodes, edges, before, resolution, seed)
         part_of = _without_singles(_connected(nodes, edges, part_of), edges)
         if max(Counter(part_of.values()).values()) <= largest:
             parts: dict[int, tuple[list[str], list[Edge]]] = defaultdict(lambda: ([], []))
@@ -250,7 +249,7 @@ def _divide(
     return []
 
 
-def _leiden(nodes: Sequence[str], edges: Sequence[Edge], before: Mapping[str, int], resolution: float) -> dict[str, int]:
+def _leiden(nodes: Sequence[str], edges: Sequence[Edge], before: Mapping[str, int], resolution: float, seed: int) -> dict[str, int]:
     import graspologic_native
 
     start = None
@@ -260,7 +259,7 @@ def _leiden(nodes: Sequence[str], edges: Sequence[Edge], before: Mapping[str, in
         labels = {node: before.get(node, fresh + i) for i, node in enumerate(nodes)}
         start = _connected(nodes, edges, labels)
     _, found = graspologic_native.leiden(
-        edges=edges, starting_communities=start, resolution=resolution, iterations=1 if start else _FIRST_ITERATIONS, seed=_SEED
+        edges=edges, starting_communities=start, resolution=resolution, iterations=1 if start else _FIRST_ITERATIONS, seed=seed
     )
     return {node: found[node] for node in nodes}
 

@@ -39,7 +39,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "ETHIOPIC": ("am",),
     "HANGUL": ("ko",),
     "HIRAGANA": ("ja",),
-    "CJK": ("zh", "yue", "wuu"),
+    "CJK": ("zh",),
 }
 # Labels that are no answer here: "no language", ancient ones, and creoles whose texts the detector confuses with their big sister.
 _LEFT_OUT = {"zxx", "grc", "hbo", "pcm", "gcf", "gcr", "ary", "arz", "uzs"}
@@ -68,17 +68,18 @@ def likeliest(text: str) -> str:
 
 
 def _best(text: str) -> tuple[str, float]:
-    return _ranked(_SPACES.sub(" ", text).strip())[0]
-
-
-def _ranked(sample: str) -> list[tuple[str, float]]:
-    """Languages that are written in the sample's script, likeliest first, with probabilities that add up to one."""
+    """The likeliest of the languages that are written in the text's script, with its probability among these."""
+    sample = _SPACES.sub(" ", text).strip()
     allowed = _written_in(_script(sample))
     if len(allowed) == 1:
-        return [(min(allowed), 1.0)]
+        return min(allowed), 1.0
+    language, probability = _identifier().classify(sample)
+    if language in allowed and probability >= MINIMUM_PROBABILITY:
+        return language, probability
     scores = [(code, score) for code, score in _identifier().rank(sample) if code in allowed]
     total = sum(score for _, score in scores) or 1.0
-    return sorted(((code, score / total) for code, score in scores), key=lambda s: (-s[1], s[0]))
+    language, score = min(scores, key=lambda s: (-s[1], s[0]))
+    return language, score / total
 
 
 @cache
@@ -91,6 +92,8 @@ def _written_in(script: str) -> frozenset[str]:
 
 def _script(sample: str) -> str:
     """The script of most of the sample's first letters, "" without letters; Japanese is told by its kana, of which Chinese has none."""
+    if sample.isascii():
+        return "LATIN" if any(c.isalpha() for c in sample) else ""
     counts = Counter(_character_script(c) for c in sample[:1000] if c.isalpha())
     letters = counts.total()
     if counts["HIRAGANA"] > letters / 20 and counts["HIRAGANA"] + counts["CJK"] > letters / 2:

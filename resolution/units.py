@@ -49,6 +49,7 @@ class Link:
     registry_id: str | None = None
     verdict: str = "nil"  # link, nil or abstain
     candidates: tuple[dict[str, Any], ...] = ()
+    weights_version: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,238 @@
+"""Links: what the registry and the knowledge sources say of each (document, name)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, Float, Table, Text, select
+
+from ingest.documents import Document
+from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
+from resolution.candidates import CandidateSource, Item
+from resolution.decision import Ranked, Weights, confidence, confidence_features, rank, verdict
+from resolution.entity_types import compatible, majority
+from resolution.features import FEATURES, DocumentWords, ItemWords, NameWords, features_of, item_words, name_words, tokens_of
+from resolution.registry import Registry
+from resolution.units import Decision, DocumentName, Link
+
+SHOWN = 4
+"""So many candidates are kept with a link, to explain it."""
+SPELLINGS = 3
+"""So many of a name's spellings are looked up, the commonest first."""
+
+links = Table(
+    "links",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("candidate", Text),
+    Column("confidence", Float, nullable=False),
+    Column("wikidata_id", Text, index=True),
+    Column("registry_id", Text, index=True),
+    Column("verdict", Text, nullable=False),
+    Column("candidates", Json, nullable=False),
+    Column("weights_version", Text, nullable=False),
+)
+
+
+def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Link]) -> None:
+    """Put the links of these documents in place of the ones before."""
+    delete_where_in(connection, links.c.document, documents)
+    insert_rows(connection, links, (asdict(row) for row in rows))
+
+
+def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
+    """The links of these documents (of all without), sorted within batches."""
+    statement = select(links).order_by(links.c.document, links.c.name)
+    rows = connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
+    for row in rows:
+        yield Link(**{**row._mapping, "candidates": tuple(row.candidates)})
+
+
+def decision(link: Link) -> Decision:
+    """The link as a decision, for export and explanation."""
+    features = {
+        "confidence": link.confidence,
+        "candidate": link.candidate,
+        "wikidata_id": link.wikidata_id,
+        "registry_id": link.registry_id,
+    }
+    return Decision(
+        link.document,
+        link.verdict,
+        (link.name,),
+        link.wikidata_id or link.registry_id or link.verdict,
+        link.candidates,
+        features,
+        link.weights_version,
+    )
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The candidates of one (document, name) with their features, in the order of ids."""
+
+    name: DocumentName
+    words: NameWords
+    has_head: bool
+    items: list[ItemWords]
+    matrix: list[list[float]]
+
+    def rank(self, weights: Weights) -> Ranked:
+        return rank(self.matrix, [(-i.prominence, len(i.item.id), i.item.id) for i in self.items], weights)
+
+
+def link_documents(
+    documents: Sequence[Document],
+    names: Mapping[str, Sequence[DocumentName]],
+    registry: Registry | None,
+    sources: Sequence[CandidateSource],
+    weights: Weights,
+) -> list[Link]:
+    """One link for every name of these documents, sorted by document and name.
+
+    `names` holds each document's names. The registry answers first; then the sources, of which the first that knows an item describes it. A document's links
+    depend on nothing outside it but the sources, so any cut into batches gives the same.
+    """
+    made = []
+    for pool in pools(documents, names, sources, weights):
+        link = _by_score(pool, weights)
+        made.append(link)
+    if registry is not None and registry.items:
+        texts = {d.document: d for d in documents}
+        made = [
+            _by_registry(link, pool_name, names[link.document], texts[link.document], registry)
+            for link, pool_name in zip(made, _in_order(documents, names), strict=True)
+        ]
+    return made
+
+
+def _in_order(documents: Sequence[Document], names: Mapping[str, Sequence[DocumentName]]) -> Iterator[DocumentName]:
+    for document in sorted(documents, key=lambda d: d.document):
+        yield from sorted(names.get(document.document, ()), key=lambda n: n.name)
+
+
+def pools(
+    documents: Sequence[Document], names: Mapping[str, Sequence[DocumentName]], sources: Sequence[CandidateSource], weights: Weights
+) -> Iterator[Pool]:
+    """The candidates of every name with their features, sorted by document and name. `weights` decide what a longer name hands on to its shorter ones."""
+    asked = sorted({q for ns in names.values() for n in ns for q in _queries(n)})
+    answers = [source.candidates(asked) for source in sources]
+    prepared: dict[str, ItemWords] = {}
+
+    def found(name: DocumentName) -> dict[str, ItemWords]:
+        out: dict[str, ItemWords] = {}
+        for query in _queries(name):
+            for answer in answers:
+                for candidate in answer.get(query, ()):
+                    item: Item = candidate.item
+                    if item.id not in out:
+                        out[item.id] = prepared.get(item.id) or prepared.setdefault(item.id, item_words(item))
+        return out
+
+    for document in sorted(documents, key=lambda d: d.document):
+        here = sorted(names.get(document.document, ()), key=lambda n: n.name)
+        if not here:
+            continue
+        text = DocumentWords(document)
+        of_name = {n.name: n for n in here}
+        of_head: dict[str, tuple[NameWords, dict[str, ItemWords], dict[str, float]]] = {}
+        done: dict[str, Pool] = {}
+        for name in sorted(here, key=lambda n: n.name != n.group):
+            words = name_words(name)
+            items = found(name)
+            head = None
+            inherited: dict[str, float] = {}
+            if name.group != name.name and name.group in of_head:
+                head, more, inherited = of_head[name.group]
+                items = {**items, **more}
+            chosen = [items[i] for i in sorted(items)]
+            pool = Pool(
+                name, words, head is not None, chosen, [features_of(text, words, head, i, inherited.get(i.item.id, 0.0)) for i in chosen]
+            )
+            done[name.name] = pool
+            if name.name == name.group:
+                shares: dict[str, float] = {}
+                if chosen:
+                    ranked = pool.rank(weights)
+                    shares = {chosen[i].item.id: round(s, 3) for i, s in zip(ranked.order, ranked.shares, strict=True)}
+                of_head[name.name] = (words, {i: items[i] for i in items if shares.get(i, 0.0) >= 0.01}, shares)
+        yield from (done[n] for n in sorted(of_name))
+
+
+def _queries(name: DocumentName) -> list[str]:
+    """The raw names under which a name is looked up: its commonest spellings and its normal form."""
+    spellings = sorted(name.surfaces, key=lambda s: (-name.surfaces[s], -len(s), s))[:SPELLINGS]
+    return list(dict.fromkeys((*spellings, name.name)))
+
+
+def _by_score(pool: Pool, weights: Weights) -> Link:
+    name = pool.name
+    if not pool.items:
+        return Link(name.document, name.name, weights_version=weights.version)
+    ranked = pool.rank(weights)
+    top = pool.items[ranked.order[0]].item
+    sure = confidence(confidence_features(pool.words, name.count, pool.has_head, ranked, pool.matrix[ranked.order[0]]), weights)
+    what = verdict(sure, ranked, weights)
+    shown = tuple(
+        _shown(pool.items[i].item, score, share, pool.matrix[i])
+        for i, score, share in list(zip(ranked.order, ranked.scores, ranked.shares, strict=True))[:SHOWN]
+    )
+    return Link(name.document, name.name, top.id, sure, top.id if what == "link" else None, None, what, shown, weights.version)
+
+
+def _shown(item: Item, score: float, share: float, values: Sequence[float]) -> dict[str, Any]:
+    features = {f: round(v, 3) for f, v in zip(FEATURES, values, strict=True) if v}
+    return {
+        "id": item.id,
+        "label": item.label,
+        "description": item.description,
+        "score": score,
+        "share": round(share, 3),
+        "features": features,
+    }
+
+
+def _by_registry(link: Link, name: DocumentName, here: Sequence[DocumentName], document: Document, registry: Registry) -> Link:
+    """The link as the registry decides it: an exact name or alias of the name itself, else of its longer name."""
+    heads = [n for n in here if n.name == name.group and n.name != name.name]
+    for asked in (name, *heads):
+        labels = majority(asked.labels)
+        entries = [e for e in registry.matching([*asked.surfaces, asked.name]) if all(compatible(t, labels) for t in e.types)]
+        if not entries:
+            continue
+        if len(entries) == 1:
+            return _registered(link, entries[0], 1.0, entries)
+        # Two entries share the name: what the document says of them decides, or nobody.
+        text = DocumentWords(document)
+        own = {t for s in asked.surfaces for t in tokens_of(s)}
+        evidence = sorted(((_evidence(e, own, text), e.id) for e in entries), reverse=True)
+        best = next(e for e in entries if e.id == evidence[0][1])
+        if evidence[0][0] > evidence[1][0]:
+            return _registered(link, best, 0.9, entries)
+        return Link(link.document, link.name, best.wikidata_id, 0.5, None, None, "abstain", tuple(_entry(e, 0.5) for e in entries))
+    return link
+
+
+def _evidence(entry: Item, own: set[str], text: DocumentWords) -> int:
+    words = {t for part in (entry.label, *entry.aliases, entry.description or "") for t in tokens_of(part)} - own
+    return sum(t in text.everywhere for t in words if len(t) > 2)
+
+
+def _registered(link: Link, entry: Item, sure: float, entries: Sequence[Item]) -> Link:
+    shown = tuple(_entry(e, sure if e.id == entry.id else 0.0) for e in entries)
+    candidate = entry.wikidata_id or link.candidate
+    return Link(
+        link.document, link.name, candidate, sure if entry.wikidata_id else link.confidence, entry.wikidata_id, entry.id, "link", shown
+    )
+
+
+def _entry(item: Item, share: float) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "label": item.label,
+        "description": item.description,
+        "score": 0.0,
+        "share": share,
+        "features": {"registry": 1.0},
+    }

@@ -171,6 +171,6 @@ def _keep(connection: Connection, judgement: Judgement) -> None:
 def _mark(connection: Connection, judgement: Judgement) -> None:
     """Have the documents of the judgement's names decided again."""
     names = judgements.touched_names(judgement)
-    touched = document_names.documents_with(connection, sorted(names | {n for n in document_names.parts_of(connection, names)}))
+    touched = document_names.documents_with(connection, sorted(names))
     for stage in {"split": ("names", "resolve")}.get(judgement.kind, ("resolve",)):
         stages.unmark(connection, stage, sorted(touched))

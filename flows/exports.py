@@ -42,7 +42,7 @@ def _mentions(connection: Connection) -> Iterator[Row]:
     linked = {e.entity_id: e.wikidata_id for e in entities.load(connection)}
     known = judgements.load(connection)
     for batch in _document_batches(connection):
-        named = {(n.document, n.start, n.end): n.name for n in document_names.load_mention_names(connection, batch)}
+        named = {(n.document, n.start, n.end): n.name for n in document_names.load_mentions(connection, batch)}
         entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
         link_of = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, batch))}
         for m in sorted(mentions.load(connection, batch), key=lambda m: (m.document, m.start, m.end)):
@@ -144,12 +144,17 @@ def _review(connection: Connection) -> Iterator[Row]:
 
 
 def _communities(connection: Connection) -> Iterator[Row]:
-    members = communities.load_members(connection)
     told = summaries.load(connection)
-    for c in communities.load(connection):
+    for c in communities.load(connection).communities:
         summary = [{"sentence": s.sentence, "chunk": s.chunk} for s in told.get(c.community_id, ())]
-        held = sorted(members.get(c.community_id, ()))
-        yield {"community_id": c.community_id, "level": c.level, "parent": c.parent, "title": c.title, "summary": summary, "entities": held}
+        yield {
+            "community_id": c.community_id,
+            "level": c.level,
+            "parent": c.parent,
+            "title": c.title,
+            "summary": summary,
+            "entities": list(c.members),
+        }
 
 
 def _redirects(connection: Connection) -> Iterator[Row]:

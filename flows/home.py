@@ -94,6 +94,15 @@ class Home:
             yield
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A home opened with its settings."""
+
+    home: Home
+    settings: Settings
+    engine: Engine
+
+
 def _holder(text: str) -> str:
     try:
         holder = json.loads(text)

@@ -38,7 +38,7 @@ def ingest_corpus(
     try:
         remember_registry(run, registry_file)
         scan = scan_sources(run, paths, allow_deletions, keep_gone)
-        read_documents(run, scan)
+        read_documents(run, scan, allow_deletions)
         find_chunks(run)
         find_mentions(run)
         find_relations(run)
@@ -86,14 +86,14 @@ def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: b
 
 
 @task(cache_policy=NO_CACHE, task_run_name="read documents")
-def read_documents(run: Run, scan: Scan) -> None:
+def read_documents(run: Run, scan: Scan, allow_deletions: bool) -> None:
     """Read what is new, changed or moved, take out what is gone."""
     before = reading.digests(run)
     with run.timings.stage("Reading", len(scan.new) + len(scan.changed) + len(scan.moved), "files") as stage:
         reading.forget_files(run, scan, [*scan.gone, *(old for old, _ in scan.moved)])
         for file in [*scan.new, *scan.changed, *(new for _, new in scan.moved)]:
             clean_point()
-            reading.read_one(run, scan, file)
+            reading.read_one(run, scan, file, allow_deletions)
             stage.advance()
     after = reading.digests(run)
     moved = reading.moved_documents(run)

@@ -32,11 +32,12 @@ def reader_key(settings: Settings) -> str:
     return "\n".join([reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
 
 
-def read_one(run: Run, scan: Scan, file: File) -> tuple[int, int]:
+def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> tuple[int, int]:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
     Returns how many documents were read and how many set aside. The file is marked as read last: after a crash it is read
-    again, and documents that are the same stay as they are.
+    again, and documents that are the same stay as they are. Raises WrongUse, unless `allow_deletions`, before more than a fifth
+    of a source goes with it.
     """
     seen: set[str] = set()
     counts = [0, 0]
@@ -51,9 +52,12 @@ def read_one(run: Run, scan: Scan, file: File) -> tuple[int, int]:
         with run.engine.begin() as connection:
             forget(connection, [r.document for r in aside if r.document in before])
             documents.save(connection, read, aside)
+    if not allow_deletions:
+        with run.engine.connect() as connection:
+            sources.check_loss(file.source, len(before - seen), len(documents.of_source(connection, file.source)), "documents")
     with run.engine.begin() as connection:
         forget(connection, sorted(before - seen))
-        sources.remember_file(connection, file)
+        sources.record(connection, [file])
     return counts[0], counts[1]
 
 
@@ -96,7 +100,7 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
             moves = {old.name: new.name for old, new in scan.moved if old in batch}
             remember_moves(connection, {n: moves[f] + n[len(f) :] for n in names for f in moves if n == f or n.startswith(f + "/")})
             forget(connection, names)
-            sources.forget_files(connection, batch)
+            sources.drop(connection, batch)
             count += len(names)
     return count
 

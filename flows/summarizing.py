@@ -1,11 +1,10 @@
 """From entities to communities and their summaries."""
 
-from graph.language_model import LanguageModel
-
 from flows import loading
 from flows.run import Run
 from flows.runs import Change
 from graph import communities, summaries
+from graph.language_model import LanguageModel
 
 
 def divide(run: Run, fresh: bool) -> None:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
-from flows.home import Home
-from flows.settings import Settings, load_settings
+from flows.home import Home, Opened
+from flows.settings import load_settings
 
 out = Console(highlight=False)
 
@@ -24,15 +23,6 @@ ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings fi
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show the logs.")]
 DEFAULT_HOME = Path("polyonym-home")
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A home opened with its settings."""
-
-    home: Home
-    settings: Settings
-    engine: Engine
 
 
 def opened(path: Path, config: Path | None = None) -> Opened:

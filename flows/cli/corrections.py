@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from flows import correcting
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, HomeOption, JsonOption, Opened, out, print_json, print_lines, print_table, reading, writing
+from flows.cli.common import DEFAULT_HOME, HomeOption, JsonOption, out, print_json, print_lines, print_table, reading, writing
+from flows.home import Opened
 from flows.run import now
 from ingest.errors import WrongUse
 from resolution import judgements as table

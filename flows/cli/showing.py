@@ -52,20 +52,26 @@ def sources(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
 
     with reading(home) as (_, connection):
         held = table.counts(connection)
+    rows = [
+        {
+            "source": c.source.root,
+            "kind": c.source.kind,
+            "patterns": list(c.source.patterns),
+            "keep_gone": c.source.keep_gone,
+            "files": c.files,
+            "documents": c.documents,
+            "set_aside": c.rejected,
+        }
+        for c in held
+    ]
     if as_json:
-        print_json(
-            [
-                {"source": s.source, "kind": s.kind, "pattern": s.pattern, "keep_gone": s.keep_gone, "documents": d, "set_aside": r}
-                for s, d, r in held
-            ]
-        )
+        print_json(rows)
     else:
-        print_table(
-            "",
-            ("source", "kind", "pattern", "documents", "set aside"),
-            ((s.source, s.kind, s.pattern, d, r) for s, d, r in held),
-            right=(3, 4),
+        shown = (
+            (r["source"], r["kind"], " ".join(c.source.patterns), r["files"], r["documents"], r["set_aside"])
+            for r, c in zip(rows, held, strict=True)
         )
+        print_table("", ("source", "kind", "patterns", "files", "documents", "set aside"), shown, right=(3, 4, 5))
 
 
 @app.command()

@@ -1,0 +1,30 @@
+"""The flow that a schedule runs: one run at a time on a home, overdue ones folded into it."""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.runtime import deployment, flow_run
+
+from flows import orchestration
+from flows.home import Home
+from flows.nightly import ingest_and_summarize
+from flows.progress import console
+from flows.serving import drop_late_runs
+from ingest.errors import HomeHeld
+
+
+def _run_name() -> str:
+    return f"scheduled run of {Path(flow_run.get_parameters()['home']).name}"
+
+
+@flow(name="scheduled_ingest", flow_run_name=_run_name, validate_parameters=False, persist_result=False)
+def scheduled_ingest(paths: list[str], home: str, config: str | None = None, registry_file: str | None = None) -> None:
+    """Ingest and summarise. When another run holds the home, this one is left out: the other does its work."""
+    orchestration.watch_interrupts()
+    if deployment.name:
+        drop_late_runs(deployment.name, but=str(flow_run.id))
+    try:
+        with Home(Path(home)).held():
+            ingest_and_summarize(paths, home, config, registry_file)
+    except HomeHeld as held:
+        console.print(f"Left out: {held}")

@@ -1,0 +1,188 @@
+"""The ingestion on a schedule: a Prefect deployment with the server it needs, found or started, and nothing else to set up."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import requests
+from cronsim import CronSim, CronSimError
+
+from flows import orchestration, runs
+from flows.home import Home
+from flows.progress import console
+from flows.settings import load_settings
+from ingest.errors import ServerAway, WrongUse
+
+_EVERY = re.compile(r"(\d+)([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_SERVER_START = 120.0  # seconds until a server that we started has to answer
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When runs are due: a cron line (UTC), or a period such as 15m. Exactly one is set."""
+
+    cron: str = ""
+    every: str = ""
+
+    @property
+    def period(self) -> timedelta:
+        """The period of `every`. Raises WrongUse when it is none."""
+        found = _EVERY.fullmatch(self.every)
+        if not found or not int(found[1]):
+            raise WrongUse(f"--every {self.every!r} is no period: write a number and s, m, h or d, e.g. 15m.")
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+    def last_due(self, now: datetime) -> datetime:
+        """When a run was last due before `now`. Raises WrongUse for a schedule that cannot be read."""
+        if not self.cron:
+            return now - self.period
+        try:
+            return next(CronSim(self.cron, now, reverse=True))
+        except (CronSimError, StopIteration) as error:
+            raise WrongUse(f'--cron {self.cron!r} is no cron line: five fields such as "0 2 * * *".') from error
+
+
+def missed(schedule: Schedule, last_run: str | None, now: datetime) -> bool:
+    """Whether a run was due since the last one began: it is caught up, once, however many were due."""
+    return last_run is not None and datetime.fromisoformat(last_run) < schedule.last_due(now)
+
+
+def serve(home: Home, paths: list[str], schedule: Schedule, registry: str | None, config: str | None, verbose: bool) -> None:
+    """Serve until SIGTERM or Ctrl-C. Raises WrongUse for a wrong schedule, ServerAway when no Prefect server can be had."""
+    schedule.last_due(datetime.now(UTC))
+    orchestration.prepare(home, verbose)
+    with _server(home) as url:
+        os.environ["PREFECT_API_URL"] = url
+        from flows.scheduled import scheduled_ingest
+
+        parameters: dict[str, Any] = {
+            "paths": [str(Path(p).absolute()) for p in paths],
+            "home": str(home.path.resolve()),
+            "config": str(Path(config).resolve()) if config else None,
+            "registry_file": str(Path(registry).resolve()) if registry else None,
+        }
+        name = f"{home.path.resolve().name}-{abs(hash_of(home.path.resolve()))}"
+        drop_late_runs(name)
+        console.print(
+            f"Serving [bold]{home.path}[/bold] {f'by cron {schedule.cron!r} (UTC)' if schedule.cron else f'every {schedule.every}'}; Prefect at {url}"
+        )
+        if missed(schedule, _last_start(home, config), datetime.now(UTC)):
+            console.print("A run was due while nobody served: it is caught up now, once.")
+            _run_once(parameters)
+        when: dict[str, Any] = {"cron": schedule.cron} if schedule.cron else {"interval": schedule.period}
+        scheduled_ingest.serve(name=name, parameters=parameters, limit=1, global_limit=1, print_starting_message=False, **when)
+
+
+def hash_of(path: Path) -> int:
+    """A number that tells homes of one name apart in one Prefect server."""
+    import zlib
+
+    return zlib.crc32(str(path).encode())
+
+
+def drop_late_runs(deployment: str, but: str | None = None) -> int:
+    """Cancel the deployment's runs that are overdue (all but the one of this id); returns how many there were."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        DeploymentFilter,
+        DeploymentFilterName,
+        FlowRunFilter,
+        FlowRunFilterState,
+        FlowRunFilterStateName,
+    )
+    from prefect.states import Cancelled
+
+    late = FlowRunFilter(state=FlowRunFilterState(name=FlowRunFilterStateName(any_=["Late", "AwaitingConcurrencySlot"])))
+    of_ours = DeploymentFilter(name=DeploymentFilterName(any_=[deployment]))
+    with get_client(sync_client=True) as client:
+        found = [r for r in client.read_flow_runs(flow_run_filter=late, deployment_filter=of_ours) if str(r.id) != but]
+        for run in found:
+            client.set_flow_run_state(run.id, Cancelled(message="Overdue: caught up by one run for all."), force=True)
+    return len(found)
+
+
+def _run_once(parameters: dict[str, Any]) -> None:
+    """One run in a process of its own, as the schedule's runs are."""
+    code = "import sys, json; from flows.scheduled import scheduled_ingest; scheduled_ingest(**json.loads(sys.argv[1]))"
+    import orjson
+
+    child = subprocess.Popen([sys.executable, "-c", code, orjson.dumps(parameters).decode()])
+    previous = signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(child, number, frame))
+    try:
+        child.wait()
+    except KeyboardInterrupt:
+        child.wait()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _pass_on(child: "subprocess.Popen[bytes]", number: int, _frame: FrameType | None) -> None:
+    child.send_signal(number)
+    child.wait()
+    sys.exit(0)
+
+
+def _last_start(home: Home, config: str | None) -> str | None:
+    """When the home's last run began, None before the first one."""
+    engine = home.open(load_settings(home.path, Path(config) if config else None))
+    with engine.connect() as connection:
+        history = runs.load(connection)
+    return history[-1].started if history else None
+
+
+@contextmanager
+def _server(home: Home) -> Iterator[str]:
+    """The API URL of a Prefect server: the user's (PREFECT_API_URL), else one that we start for as long as we serve."""
+    url = os.environ.get("PREFECT_API_URL")
+    if url:
+        if not _answers(url):
+            raise ServerAway(
+                f"The Prefect server at {url} (PREFECT_API_URL) does not answer. Start it, or unset the variable: then one is started for you."
+            )
+        yield url
+        return
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}/api"
+    with (home.prefect / "server.log").open("ab") as log:
+        command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+        server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    try:
+        deadline = time.monotonic() + _SERVER_START
+        while not _answers(url):
+            if server.poll() is not None or time.monotonic() > deadline:
+                raise ServerAway(f"The Prefect server could not be started; {home.prefect / 'server.log'} says why.")
+            time.sleep(0.3)
+        yield url
+    finally:
+        server.terminate()
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return requests.get(f"{url}/health", timeout=2).ok
+    except requests.RequestException:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port

@@ -40,7 +40,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Tie:
-    """One relation as an entity's card shows it: "acquire", "acquire (by)" or, for mere neighbours, "with"; and the other's name."""
+    """One relation as an entity's card shows it: "acquire", "acquire (by)" or, for mere neighbours, ""; and the other's name."""
 
     word: str
     name: str
@@ -65,7 +65,7 @@ def ties_of(known: Mapping[str, Entity], relations: Iterable[EntityRelation]) ->
         source, target = known.get(r.source), known.get(r.target)
         if source is None or target is None:
             continue
-        word = "with" if r.type == SYMMETRIC else (r.predicate or r.type.replace("_", " "))
+        word = "" if r.type == SYMMETRIC else (r.predicate or r.type.replace("_", " "))
         ties[r.source].append(Tie(word, target.name, r.weight))
         ties[r.target].append(Tie(word if r.type == SYMMETRIC else f"{word} (by)", source.name, r.weight))
     return ties
@@ -101,13 +101,13 @@ def _phrases(ties: Iterable[Tie]) -> Iterator[str]:
     weights: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for tie in ties:
         weights[tie.word][tie.name] += tie.weight
-    stated = sorted((w for w in weights if w != "with"), key=lambda w: (-sum(weights[w].values()), w))[:_RELATIONS]
+    stated = sorted(filter(None, weights), key=lambda w: (-sum(weights[w].values()), w))[:_RELATIONS]
     named: set[str] = set()
     for word in stated:
         names = _heaviest(weights[word])[:_NAMES]
         named.update(names)
         yield f"{word}: {', '.join(names)}"
-    beside = [name for name in _heaviest(weights["with"]) if name not in named][:_NEIGHBOURS]
+    beside = [name for name in _heaviest(weights[""]) if name not in named][:_NEIGHBOURS]
     if beside:
         yield f"with: {', '.join(beside)}"
 

@@ -13,7 +13,7 @@ from ingest.errors import ServerAway
 
 _WORTH_ANOTHER_TRY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _WRONG_ADDRESS_OR_KEY = frozenset((401, 402, 403, 404, 405))
-_LARGEST_ANSWER = 1_000_000  # bytes
+_LARGEST_ANSWER = 200_000  # bytes
 _LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After asks for
 
 
@@ -78,7 +78,8 @@ class LanguageModel:
         deadline = time.monotonic() + self.timeout
         try:
             with requests.post(address, data=body, headers=headers, timeout=self.timeout, stream=True) as response:
-                answer = _bounded(response.iter_content(65_536), deadline)
+                # Byte by byte: asked for more, the library waits until it is all there, however slowly it trickles in.
+                answer = _bounded(response.iter_content(1), deadline)
         except requests.RequestException as error:
             raise _Fault(_plain(error)) from error
         if response.status_code in _WORTH_ANOTHER_TRY:

@@ -1,0 +1,247 @@
+"""Loading a graph store with the difference, whichever store it is.
+
+Every load has a version. The store carries it in a marker node beside the home's id, the state carries what it believes
+the store to hold; where the two disagree (a store restored from a copy, a home restored from one, a store that was
+emptied) the acknowledgements are worth nothing and the load starts over.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+from sqlalchemy import BigInteger, Column, Connection, Engine, Table, Text, delete, select
+
+from graph.difference import Change, Wanted, acknowledge, difference, forget, properties_hash
+from graph.model import EDGES, NODES, EdgeKind, NodeKind, identity
+from graph.projection import elements
+from graph.query import Answer
+from ingest.errors import Damaged, WrongUse
+from ingest.state import metadata
+
+BATCH = 5000
+"""Rows written in one transaction of a store."""
+
+versions = Table(
+    "projection_versions",
+    metadata,
+    Column("projection", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),  # of the last load that ended
+    Column("upcoming", BigInteger, nullable=False),  # of a load that began; equal to `version` when it ended
+)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What the marker node says: whose graph this is, and which load filled it."""
+
+    home: str
+    version: int
+
+
+@dataclass(frozen=True)
+class Version:
+    """What the state knows of a projection: the last load that ended, and the last that began."""
+
+    version: int = 0
+    upcoming: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many nodes (the marker included) and relationships of ours a store holds."""
+
+    nodes: int
+    relationships: int
+
+
+class GraphStore(Protocol):
+    """What the loader, the check and the query command need of a store."""
+
+    @property
+    def projection(self) -> str:
+        """The name under which acknowledgements are kept."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether `apply` is durable when it returns; otherwise all of a load becomes so at once in `finish`."""
+
+    def marker(self) -> Marker | None:
+        """The marker that the store carries, None when it has none. Raises Damaged when the store cannot be trusted."""
+
+    def begin(self, marker: Marker, fresh: bool) -> None:
+        """Start a load that will carry `marker`; with `fresh` the store is first emptied of everything of ours."""
+
+    def apply(self, verb: str, kind: NodeKind | EdgeKind, rows: list[dict[str, Any]]) -> None:
+        """Make rows of one kind, all "new", all "changed" or all "gone", so in the store."""
+
+    def finish(self) -> None:
+        """End the load."""
+
+    def abandon(self) -> None:
+        """Clean up after a load that failed."""
+
+    def query(self, cypher: str) -> Answer:
+        """Run a reading query. Raises WrongUse when it is wrong, or would write."""
+
+    def counts(self) -> Counts: ...
+
+    def read(self, kind: NodeKind | EdgeKind) -> Iterator[dict[str, Any]]:
+        """Everything of one kind that the store holds, as `graph.projection.elements` gives properties, in any order."""
+
+
+@dataclass
+class Written:
+    """How many nodes and relationships a load wrote or deleted."""
+
+    nodes: int = 0
+    relationships: int = 0
+
+
+def load(
+    engine: Engine, store: GraphStore, home: str, progress: Callable[[int], None] = lambda _: None, start_over: bool = False
+) -> Written:
+    """Bring `store` to what the state says, writing the difference only; `progress` is told of every batch's size.
+
+    With `start_over` the store is emptied first and filled anew, as it is without being asked when its marker is missing or
+    of another load than the last. Raises WrongUse when the store belongs to another home, Damaged when an embedded store
+    is broken (not with `start_over`), ServerAway when a server stays away.
+    """
+    with engine.connect() as connection:
+        known = read_version(connection, store.projection)
+    marker = _marker(store, start_over)
+    check_owner(marker, home)
+    trusted = {known.version, known.upcoming} if store.lasting else {known.version}
+    fresh = start_over or marker is None or marker.version not in trusted
+    if fresh:
+        with engine.begin() as connection:
+            forget(connection, store.projection)
+            write_version(connection, store.projection, Version())
+    unfinished = store.lasting and not fresh and known.upcoming != known.version
+    version = known.upcoming if unfinished else 1 + max(known.version, known.upcoming, marker.version if marker else 0)
+    loading = _Loading(engine, store, Marker(home, version), progress)
+    try:
+        with engine.connect() as reading:
+            loading.run(reading, fresh)
+        loading.end()
+    except BaseException:
+        loading.abandon()
+        raise
+    return loading.written
+
+
+def check_owner(marker: Marker | None, home: str) -> None:
+    """Raises WrongUse when the marker is another home's."""
+    if marker is not None and marker.home != home:
+        raise WrongUse(
+            f"The graph store belongs to another home ({marker.home}; this one is {home}). "
+            "Give this home a database of its own (POLYONYM_GRAPH_URL, POLYONYM_GRAPH_DATABASE)."
+        )
+
+
+def wanted(connection: Connection, kind: NodeKind | EdgeKind) -> Iterator[Wanted]:
+    """What a graph store should hold of one kind, with hashes, by id."""
+    for id_, properties in elements(connection, kind):
+        yield Wanted(kind.name, id_, properties_hash(properties), properties)
+
+
+def read_version(connection: Connection, projection: str) -> Version:
+    """What the state knows of a projection's loads."""
+    v = versions.c
+    row = connection.execute(select(v.version, v.upcoming).where(v.projection == projection)).first()
+    return Version() if row is None else Version(*row)
+
+
+def write_version(connection: Connection, projection: str, version: Version) -> None:
+    """Keep what is known of a projection's loads."""
+    connection.execute(delete(versions).where(versions.c.projection == projection))
+    connection.execute(versions.insert(), {"projection": projection, **asdict(version)})
+
+
+def _marker(store: GraphStore, start_over: bool) -> Marker | None:
+    try:
+        return store.marker()
+    except Damaged:
+        if start_over:
+            return None
+        raise
+
+
+class _Loading:
+    """One load. It begins at the first change, so that a load without any leaves the store alone."""
+
+    def __init__(self, engine: Engine, store: GraphStore, marker: Marker, progress: Callable[[int], None]) -> None:
+        self.engine, self.store, self.marker, self.progress = engine, store, marker, progress
+        self.written = Written()
+        self.writing: Connection | None = None
+
+    def run(self, reading: Connection, fresh: bool) -> None:
+        if fresh:
+            self._begin(fresh)
+        gone: list[Change] = []
+        for kind in NODES:
+            self._write(kind, _postponing(self._changes(reading, kind), gone))
+        for edge in EDGES:
+            self._write(edge, self._changes(reading, edge))
+        # Nodes go last: by now their edges have gone, and every new edge has found its ends.
+        for kind in NODES:
+            self._write(kind, [change for change in gone if change.kind == kind.name])
+
+    def end(self) -> None:
+        if self.writing is None:
+            return
+        self.store.finish()
+        write_version(self.writing, self.store.projection, Version(self.marker.version, self.marker.version))
+        self.writing.commit()
+        self.writing.close()
+
+    def abandon(self) -> None:
+        if self.writing is not None:
+            self.writing.close()
+            self.store.abandon()
+
+    def _begin(self, fresh: bool) -> Connection:
+        connection = self.writing = self.engine.connect()
+        if self.store.lasting:
+            # The state learns of the version before the store does: a store ahead of the state was never filled from it.
+            known = read_version(connection, self.store.projection)
+            write_version(connection, self.store.projection, replace(known, upcoming=self.marker.version))
+            connection.commit()
+        self.store.begin(self.marker, fresh)
+        return connection
+
+    def _changes(self, reading: Connection, kind: NodeKind | EdgeKind) -> Iterator[Change]:
+        return difference(reading, self.store.projection, wanted(reading, kind), kind.name)
+
+    def _write(self, kind: NodeKind | EdgeKind, changes: Iterable[Change]) -> None:
+        waiting: dict[str, list[Change]] = {"gone": [], "changed": [], "new": []}
+        for change in changes:
+            batch = waiting[change.verb]
+            batch.append(change)
+            if len(batch) == BATCH:
+                self._apply(kind, batch)
+                batch.clear()
+        for batch in waiting.values():
+            if batch:
+                self._apply(kind, batch)
+
+    def _apply(self, kind: NodeKind | EdgeKind, batch: list[Change]) -> None:
+        writing = self.writing or self._begin(fresh=False)
+        rows = [identity(kind, c.id) if c.verb == "gone" else c.properties for c in batch]
+        self.store.apply(batch[0].verb, kind, rows)
+        acknowledge(writing, self.store.projection, batch)
+        if self.store.lasting:
+            writing.commit()
+        if isinstance(kind, NodeKind):
+            self.written.nodes += len(batch)
+        else:
+            self.written.relationships += len(batch)
+        self.progress(len(batch))
+
+
+def _postponing(changes: Iterable[Change], gone: list[Change]) -> Iterator[Change]:
+    """All but what is gone, which is put aside."""
+    for change in changes:
+        if change.verb == "gone":
+            gone.append(change)
+        else:
+            yield change

@@ -1,21 +1,37 @@
 """Where a name begins and ends: mending a recogniser's spans, and telling names from junk, by closed word lists."""
 
 import re
+import unicodedata
 from functools import cache
 from importlib.resources import files
 
-from ingest.common_words import common_words
 from ingest.sentences import Span
 
-_EDGE_LEFT = " \t\n\r\u00a0\u200b\"'“”‘’„«»`()[]{}<>,;:.-–—•*|/\\=_+~^"
-_EDGE_RIGHT = ' \t\n\r\u00a0\u200b"“”‘„«»`([{<>,;:-–—•*|/\\=_+~^#'
+_RIGHT_EDGE = frozenset(".'’)]}!?+*%°′″")  # signs that a name may end in; all others are cut off
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_TICKER = re.compile(r"(?:\s+<?[A-Z]{1,5}\.[A-Z]{1,3}>?|\s*<[A-Z.]{1,9}>?)\Z")
+_TAIL = re.compile(
+    r"(?:\s+<?[A-Z]{1,5}\.[A-Z]{1,3}>?|\s*<[A-Z.]{1,9}>?"  # a ticker: "Philips PGLO.AS", "Boeing <BA>"
+    r"|(?<=\b(?:Inc|Ltd|Plc|PLC))\.?\s+[A-Z]{2,5}|(?<=\bCorp)\.?\s+[A-Z]{2,5}"  # "Fieldcrest Cannon Inc FLD"
+    r"|\s+['’]s?|\s+\."  # a possessive or full stop set apart, as in tokenised text
+    r"|\s+\d+\s?[-–]\s?\d+"  # a score: "Evansville 91-73"
+    r")\Z"
+)
 _DETERMINER = re.compile(r"(?:the|a|an|The|A|An|THE)\s+(?=\S)")
 _LAST_WORD = re.compile(r"\s(\S+)\Z")
 _FIRST_WORD = re.compile(r"(\S+)\s")
-_MARKUP = re.compile(r"https?:|www\.|@|[<>{}|\\=]|&\w+;|\.(?:com|org|net|html?|php)\b")
+_MARKUP = re.compile(r"[\u2190-\u22ff\u27c0-\u2aff]|https?:|www\.|@|[<>{}|\\=]|&\w+;|\.(?:com|org|net|html?|php)\b")
 _LETTER = re.compile(r"[^\W\d_]")
+
+
+_DEGREE = re.compile(
+    r"\b(?:[Bb]achelor|[Mm]aster|[Dd]octor|[Aa]ssociate)(?:['’]s|s['’]?)?(?: [Dd]egree)?(?: (?:of|in) (?:[Ff]ine |[Aa]pplied )?\w+(?:(?: and| &)? [A-Z]\w+)*)+"
+    r"|\b(?:[Bb]achelor|[Mm]aster|[Dd]octor|[Aa]ssociate)['’]s [Dd]egree"
+)
+
+
+def degree_spans(text: str) -> list[Span]:
+    """Where English degrees with their subjects stand, such as "Master of Arts in Art History" or "Bachelor's degree"."""
+    return [m.span() for m in _DEGREE.finditer(text)]
 
 
 @cache
@@ -60,19 +76,17 @@ def _longest_line(text: str, start: int, end: int, sentence_ends: frozenset[int]
 
 
 def _strip_signs(text: str, start: int, end: int, sentence_ends: frozenset[int]) -> Span:
-    while start < end and text[start] in _EDGE_LEFT and not (text[start] == "." and text[start + 1 : start + 2].isalnum()):
+    while start < end and not (text[start].isalnum() or (text[start] in ".#@$" and text[start + 1 : start + 2].isalnum())):
         start += 1
     while start < end:
         last = text[end - 1]
-        if (
-            last in _EDGE_RIGHT
-            or (last in _PAIRS and text.count(_PAIRS[last], start, end) < text.count(last, start, end))
-            or (last == "'" and (end - start < 2 or text[end - 2] in " '"))
-            or (last == "." and end in sentence_ends and text.count(".", start, end) == 1)
-        ):
-            end -= 1
-        else:
+        ends_word = last.isalnum() or last in _RIGHT_EDGE or unicodedata.category(last)[0] == "M"
+        unpaired = last in _PAIRS and text.count(_PAIRS[last], start, end) < text.count(last, start, end)
+        quote = last == "'" and (end - start < 2 or text[end - 2] in " '")  # not a plural's possessive
+        full_stop = last == "." and end in sentence_ends and text.count(".", start, end) == 1
+        if ends_word and not unpaired and not quote and not full_stop:
             break
+        end -= 1
     for opening, closing in (("(", ")"), ("[", "]")):
         at = text.rfind(opening, start, end)
         if at > start and closing not in text[at:end]:  # "Acme (AC": the bracket belongs to the sentence
@@ -82,7 +96,7 @@ def _strip_signs(text: str, start: int, end: int, sentence_ends: frozenset[int])
 
 def _strip_words(text: str, start: int, end: int, sentence_starts: frozenset[int]) -> Span:
     piece = text[start:end]
-    if found := _TICKER.search(piece):
+    if found := _TAIL.search(piece):
         return start, start + found.start()
     if (found := _DETERMINER.match(piece)) and (piece[0].islower() or start in sentence_starts or piece[1].isupper()):
         return start + found.end(), end
@@ -98,26 +112,14 @@ def _is_lower(word: str) -> bool:
 
 
 def is_junk(name: str) -> bool:
-    """Whether a span is no name in English: a degree, a month or weekday, a pronoun (as written: "US" is none), a lone letter, markup."""
-    words = name.split()
-    if len(name) < 2 or not _LETTER.search(name) or _MARKUP.search(name):
+    """Whether a span is no name in English: nothing but lower case, a lone letter, markup, a month or weekday, a degree, an
+    interjection, a pronoun as written ("US" is none)."""
+    if len(name.rstrip(".")) < 2 or not _LETTER.search(name) or _MARKUP.search(name) or name.islower():
         return True
-    if len(words) == 1:
-        bare = name.rstrip(".")
-        return (
-            name in word_list("pronoun")
-            or name in word_list("degree")
-            or bare in word_list("month")
-            or bare in word_list("day")
-            or len(bare) < 2
-        )
-    return (
-        words[0].removesuffix("'s").removesuffix("’s") in word_list("degree_head")
-        and len(words) > 1
-        and words[1] in ("of", "in", "degree", "'s")
-    )
+    return name.rstrip(".") in _junk_words()
 
 
-def is_common(word: str) -> bool:
-    """Whether a word, whatever its case, is mostly written in lower case in English."""
-    return word.lower() in common_words()
+@cache
+def _junk_words() -> frozenset[str]:
+    lists = (word_list(kind) for kind in ("pronoun", "interjection", "degree", "month", "day"))
+    return frozenset(word.rstrip(".") for words in lists for word in words)

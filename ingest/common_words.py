@@ -1,11 +1,18 @@
-"""English words that are written in lower case far more often than they are part of a name."""
+"""English words that are written in lower case about as often as with a capital, or oftener: hardly names by themselves."""
 
 from functools import cache
 from importlib.resources import files
 
 
 @cache
-def common_words() -> frozenset[str]:
-    """The list of `data/common_words_en.txt` (its head says where it comes from), all lower case."""
-    lines = files("ingest").joinpath("data/common_words_en.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(line for line in lines if line and not line.startswith("#"))
+def common_words() -> dict[str, float]:
+    """Each word of `data/common_words_en.tsv` (its head says where it comes from), lower case, with how much likelier
+    (difference of natural logarithms) it is in lower case than with a capital."""
+    lines = files("ingest").joinpath("data/common_words_en.tsv").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split("\t") for line in lines if not line.startswith("#"))
+    return {word: float(ratio) for word, ratio in pairs}
+
+
+def is_common(word: str, at_least: float = 0.0) -> bool:
+    """Whether an English word, whatever its case here, is usually written in lower case; `at_least` is the log ratio asked for."""
+    return common_words().get(word.lower(), -99.0) >= at_least

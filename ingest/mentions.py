@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
-from ingest.boundaries import is_common, is_junk, mend, word_list
+from ingest.boundaries import degree_spans, is_junk, mend, word_list
+from ingest.common_words import is_common
 from ingest.documents import Document
 from ingest.matching import Matcher, words
 from ingest.passages import Passage, passages
@@ -150,6 +151,7 @@ class _Finder:
         self._starts = frozenset(s for s, _ in where.sentences)
         self._ends = frozenset(e for _, e in where.sentences)
         self._words = words(document.text)
+        self._degrees = degree_spans(document.text) if self._english else []
         self._found: list[_Found] = []  # sorted, never overlapping
 
     def add_recognised(self, voters: list[tuple[str, Recognition]]) -> None:
@@ -165,15 +167,21 @@ class _Finder:
             for tag, proper in tags:
                 for start, end in _runs(self._text, proper, self._ends):
                     span = self._guarded_run(start, end)
-                    if span is not None and not _touches(blocked, *span):
+                    if span is not None and not _touches(blocked, *span) and not _touches(self._degrees, *span):
                         self._vote(*span, UNKNOWN, {tag}, voices if needed > 1 else [], needed)
 
     def _mended(self, names: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
         for start, end, label in names:
             if label in self._labels:
                 span = mend(self._text, start, end, self._starts, self._ends, self._english)
-                if span is not None and not (self._english and is_junk(self._text[span[0] : span[1]])):
+                if span is not None and not (self._english and self._is_junk(*span, label)):
                     yield *span, label
+
+    def _is_junk(self, start: int, end: int, label: str) -> bool:
+        name = self._text[start:end]
+        if label not in ("GPE", "LOC", "PERSON") and _touches(self._degrees, start, end):
+            return True
+        return is_junk(name) or (start in self._starts and is_common(name, _VERY_COMMON))
 
     def _vote(self, start: int, end: int, label: str, detectors: set[str], voices: list[tuple[str, list[Span]]], needed: int) -> None:
         detectors = detectors | {name for name, spans in voices if _touches(spans, start, end)}
@@ -193,7 +201,9 @@ class _Finder:
             if (not name[0].isupper() and not name[0].isdigit()) or is_junk(name):
                 return None
             parts = _WORDS.findall(name)
-            if not parts or all(is_common(p) or not p[0].isupper() or p in word_list("title") for p in parts):
+            # A sentence's first word has its capital for nothing, and one word is a weaker sign than two.
+            usual = _COMMON if start in self._starts and len(parts) == 1 else _OFTEN_COMMON if len(parts) == 1 else _VERY_COMMON
+            if not parts or all(is_common(p, usual) or not p[0].isupper() or p in word_list("title") for p in parts):
                 return None
             return span
         return None
@@ -224,20 +234,24 @@ class _Finder:
                 found.label = known[self._text[found.start : found.end]]
         for detector, of in (("repeat", known), ("surname", {s: "PERSON" for s in surnames if s not in known})):
             for start, end, label in Matcher(of).find(self._words):
-                if not self._overlapping(start, end) and self._may_repeat(start, end):
+                if not self._overlapping(start, end) and self._may_repeat(start, end, detector):
                     self._insert(_Found(start, end, label, {detector}))
 
     def _surname(self, name: str) -> str | None:
         parts = name.split()
         while len(parts) > 1 and parts[-1].rstrip(",") in word_list("generation"):
             parts.pop()
-        if len(parts) < 2 or len(parts[-1]) < 3 or not parts[-1][0].isupper():
+        if len(parts) < 2 or len(parts[-1]) < 3 or not parts[-1][0].isupper() or parts[-1] in word_list("title"):
             return None
         return parts[-1].removesuffix("'s").removesuffix("’s")
 
-    def _may_repeat(self, start: int, end: int) -> bool:
+    def _may_repeat(self, start: int, end: int, detector: str) -> bool:
+        if not self._english:
+            return True
         name = self._text[start:end]
-        return not self._english or " " in name or start not in self._starts or not is_common(name)
+        if detector == "surname":
+            return not is_common(name, _FUNCTION_WORD)
+        return not all(is_common(w, _VERY_COMMON) for w in _WORDS.findall(name)) and not (start in self._starts and is_common(name))
 
     def _overlapping(self, start: int, end: int) -> list[_Found]:
         first = bisect_right(self._found, start, key=lambda f: f.end)
@@ -261,6 +275,8 @@ class _Finder:
         return result
 
 
+# How much likelier a word must be in lower case (natural logarithm) to count as common; chosen on the sets named in benchmarks/detection.py.
+_COMMON, _OFTEN_COMMON, _VERY_COMMON, _FUNCTION_WORD = 0.0, 1.5, 2.0, 3.0
 _NUMBERS = frozenset(("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "CARDINAL", "ORDINAL"))
 _WORDS = re.compile(r"[^\W\d_]+")
 _JOINED = re.compile(r"[ \t\u00a0]?|-|[ ]?&[ ]?|\n|\. ?")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ingest.common_words import common_words
+from ingest.common_words import is_common
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -67,7 +67,7 @@ def _true_case_line(line: str) -> str:
 
     def mend(word: re.Match[str]) -> str:
         letters = word.group()
-        if letters.lower() in common_words() and word.start() > 0:
+        if is_common(letters) and word.start() > 0:
             return lower(letters)
         return letters[0] + lower(letters[1:])
 

@@ -107,7 +107,7 @@ _ORDINAL_DOT = frozenset(
 
 @cache
 def _starters() -> frozenset[str]:
-    return frozenset(w for w in common_words() if len(w) <= 5)
+    return frozenset(w for w, ratio in common_words().items() if len(w) <= 5 and ratio >= 1.0)
 
 
 def _wrapped_breaks(text: str) -> set[int]:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine
 from flows.home import Home
 from flows.settings import Settings
 from ingest.documents import content_hash
-from resolution import document_names
+from resolution import document_names, registry
 from resolution.candidates import CandidateSource
 from resolution.decision import Weights, load_weights
 from resolution.knowledge_base import KnowledgeBase
@@ -43,8 +43,12 @@ class Knowledge:
     def registry(self) -> Registry | None:
         """The registry that was given to this home, None without one."""
         with self._engine.connect() as connection:
-            held = Registry.load(connection)
+            held = registry.load(connection)
         return held if held.items else None
+
+    @cached_property
+    def _registered(self) -> dict[str, str | None]:
+        return {item.id: item.description for item in self.registry.items} if self.registry else {}
 
     @cached_property
     def base(self) -> KnowledgeBase | None:
@@ -54,7 +58,7 @@ class Knowledge:
     @cached_property
     def wikidata(self) -> Wikidata:
         """The Wikidata client; it is off, but answers from its cache, without a contact."""
-        return Wikidata(self._engine, wikidata_settings(self._settings), seed=self._settings.seed)
+        return Wikidata(self._engine, wikidata_settings(self._settings))
 
     @cached_property
     def weights(self) -> Weights:
@@ -85,8 +89,8 @@ class Knowledge:
 
     def description(self, wikidata_id: str | None, registry_id: str | None) -> str | None:
         """The description of an entity's item, the registry's before the knowledge base's."""
-        if registry_id and self.registry and (entry := self.registry.item(registry_id)) and entry.description:
-            return entry.description
+        if registry_id and (described := self._registered.get(registry_id)):
+            return described
         if wikidata_id and self.base and (item := self.base.item(wikidata_id)):
             return item.description
         return None

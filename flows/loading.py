@@ -38,8 +38,7 @@ def open_graph(home: Home, settings: Settings) -> Iterator[GraphStore]:
         with closing(server):
             yield server
     else:
-        with closing(Embedded(home.graph)) as embedded:
-            yield embedded
+        yield Embedded(home.graph)
 
 
 def load_graph(run: Run) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from flows import reading, runs, stage_keys
+from flows import overview, reading, runs, stage_keys
 from flows.home import Opened
 from flows.knowledge import Knowledge, names_to_ask
-from ingest import chunks, documents, mentions, sources, stages
+from ingest import chunks, documents, sources, stages
 from ingest.state import batched
 from resolution import wikidata_cache
 from resolution.resolve import pending as unresolved
@@ -40,7 +40,7 @@ def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletio
     """What `ingest` of these paths would do now. Raises what it would raise of missing sources."""
     given = sources.resolve(paths, sources.remembered(connection))
     scan = sources.scan(connection, given, reading.reader_key(it.settings), allow_deletions=allow_deletions, exclude=[it.home.path])
-    rates = _rates(connection)
+    rates, held = _rates(connection), overview.counts(connection)
     coming, seconds_a_file = _documents_coming(connection, scan), rates.get("Reading")
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
@@ -74,8 +74,8 @@ def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletio
             "unchanged": len(scan.unchanged),
         },
         "work": work,
-        "chunks": _per_document(connection, chunks.count(connection), coming) + _count_chunks(connection, stale["chunks"]),
-        "names": _per_document(connection, mentions.count(connection), coming) + len(stale["resolve"]),
+        "chunks": _per_document(connection, held["chunks"], coming) + _count_chunks(connection, stale["chunks"]),
+        "names": _per_document(connection, held["mentions"], coming) + len(stale["resolve"]),
         "wikidata_requests": requests,
         "summary_tokens": _SUMMARY_TOKENS * min(coming + len(stale["resolve"]), _communities(connection)) if it.settings.llm_url else 0,
         "seconds": round(sum(seconds), 1) if seconds and rates else (0.0 if not work else None),
@@ -122,7 +122,7 @@ def _wikidata_requests(connection: Connection, knowledge: Knowledge) -> int:
     """The searches that names known now would cost, and their items' requests, as far as one run goes."""
     if knowledge.wikidata.off:
         return 0
-    names = [n for n in names_to_ask(connection)]
+    names = names_to_ask(connection)
     held: set[str] = set()
     for batch in batched(names, 5000):
         held |= set(wikidata_cache.load_searches(connection, batch))
@@ -130,8 +130,8 @@ def _wikidata_requests(connection: Connection, knowledge: Knowledge) -> int:
 
 
 def _per_document(connection: Connection, things: int, coming: int) -> int:
-    held = len(documents.digests(connection))
-    return round(things / held * coming) if held else coming
+    known = len(documents.digests(connection))
+    return round(things / known * coming) if known else coming
 
 
 def _count_chunks(connection: Connection, names: Sequence[str]) -> int:

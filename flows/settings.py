@@ -54,8 +54,7 @@ class Settings(BaseSettings):
     graph_password: SecretStr = Field(SecretStr(""), description="password of the Neo4j (environment only)")
     graph_database: str = Field("neo4j", description="database of the Neo4j")
 
-    community_size: int = Field(50, ge=3, description="most entities of a community; larger ones are divided into a lower level")
-    seed: int = Field(42, ge=0, description="seed of every random step")
+    community_size: int = Field(40, ge=3, description="most entities of a community; larger ones are divided into a lower level")
     llm_url: str = Field("", description="base URL of an OpenAI-compatible endpoint that writes summaries; empty: extractive summaries")
     llm_key: SecretStr = Field(SecretStr(""), description="key of that endpoint (environment only)")
     llm_model: str = Field("", description="model that writes summaries")

@@ -13,7 +13,7 @@ def divide(run: Run, fresh: bool) -> None:
         with run.engine.connect() as connection:
             graph = communities.read_graph(connection)
             before = communities.load(connection)
-        partition = communities.compute(graph, None if fresh else before, run.settings.community_size, run.settings.seed)
+        partition = communities.compute(graph, None if fresh else before, run.settings.community_size)
         with run.engine.begin() as connection:
             communities.store(connection, partition)
         stage.advance(len(partition.communities))
@@ -45,7 +45,7 @@ def load_communities(run: Run) -> None:
     """Communities into the graph store and their vector index."""
     loading.load_graph(run)
     with run.engine.connect() as connection:
-        texts = summaries.texts(connection)
+        texts = summaries.descriptions(connection)
     loading.index(
         run,
         "communities",

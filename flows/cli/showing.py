@@ -178,13 +178,13 @@ def query(
     from flows.loading import open_graph
 
     it = opened(home, config)
-    with open_graph(it.home, it.settings, it.engine) as store:
-        columns, rows = store.query(cypher)
+    with open_graph(it.home, it.settings) as store:
+        answer = store.query(cypher)
     if as_json:
-        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     else:
-        print_table("", columns, rows)
-        out.print(f"[dim]{len(rows):,} rows[/dim]")
+        print_table("", answer.columns, answer.rows)
+        out.print(f"[dim]{len(answer.rows):,} rows[/dim]")
 
 
 @app.command()

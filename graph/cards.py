@@ -88,7 +88,7 @@ def text_of(entity: Entity, aliases: Iterable[Alias], ties: Iterable[Tie]) -> st
         shown.append(phrase)
     if shown:
         parts.append("; ".join(shown))
-    return ". ".join(parts) + "."
+    return " ".join(f"{'. '.join(parts)}.".split())
 
 
 def card_hash(text: str) -> str:

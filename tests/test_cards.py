@@ -1,0 +1,67 @@
+"""Cards: what an entity is embedded as."""
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph.cards import Tie, card_hash, text_of, ties_of
+from graph.model import SYMMETRIC, EntityRelation
+from resolution.entities import Alias, Entity
+
+AURELIA = Entity("a", "Aurelia Group", "ORG", description="German energy holding.")
+
+
+def relation(source: str, target: str, type_: str, predicate: str, weight: int = 1) -> EntityRelation:
+    return EntityRelation(source, target, type_, predicate, tuple(("d", i, i + 1) for i in range(weight)))
+
+
+def test_a_card_says_who_it_is_and_what_it_does() -> None:
+    known = {e: Entity(e, name, "ORG") for e, name in (("b", "Borealis Grid"), ("m", "J. Moreau"), ("h", "Hamburg"), ("k", "Kiel"))} | {
+        "a": AURELIA
+    }
+    relations = [
+        relation("a", "b", "related_to", "acquire", 2),
+        relation("m", "a", "related_to", "lead"),
+        relation("a", "h", SYMMETRIC, ""),
+        relation("a", "k", SYMMETRIC, "", 3),
+        relation("a", "b", SYMMETRIC, "", 9),
+        relation("a", "gone", "related_to", "sell"),
+    ]
+    aliases = [Alias("a", "AG", 1), Alias("a", "Aurelia", 5), Alias("a", "aurelia group", 9)]
+    ties = ties_of(known, relations)
+    assert text_of(AURELIA, aliases, ties["a"]) == (
+        "Aurelia Group (organisation), also Aurelia, AG. German energy holding. acquire: Borealis Grid; lead (by): J. Moreau; with: Kiel, Hamburg."
+    )
+    assert text_of(known["m"], [], ties["m"]) == "J. Moreau (organisation). lead: Aurelia Group."
+    assert "gone" not in ties
+
+
+def test_a_type_without_a_relation_name_stands_for_its_predicate() -> None:
+    known = {"a": AURELIA, "b": Entity("b", "Borealis", "OTHER")}
+    ties = ties_of(known, [relation("a", "b", "attributed_to", "")])
+    assert text_of(known["b"], [], ties["b"]) == "Borealis. attributed to (by): Aurelia Group."
+
+
+names = st.text(alphabet="abcÄ 日本", min_size=1, max_size=30).filter(str.strip)
+ties = st.lists(st.builds(Tie, st.sampled_from(["", "acquire", "sell (by)", "lead"]), names, st.integers(1, 9)), max_size=60)
+aliases = st.lists(st.builds(Alias, st.just("a"), names, st.integers(1, 99)), max_size=30, unique_by=lambda a: a.name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(names, st.none() | st.text(max_size=400), aliases, ties, st.randoms(use_true_random=False))
+def test_a_card_is_short_and_does_not_depend_on_any_order(
+    name: str, description: str | None, aliases: list[Alias], ties: list[Tie], chance: random.Random
+) -> None:
+    entity = Entity("a", name, "ORG", description=description)
+    text = text_of(entity, aliases, ties)
+    assert text.startswith(" ".join(name.split())[:5].strip())
+    assert len(text) <= 450
+    assert text == text_of(entity, chance.sample(aliases, len(aliases)), chance.sample(ties, len(ties)))
+
+
+def test_a_further_mention_among_many_changes_no_card() -> None:
+    many = [Tie("", f"neighbour {i}", 50 - i) for i in range(30)]
+    more = [*many[:-1], Tie("", many[-1].name, many[-1].weight + 1)]
+    assert card_hash(text_of(AURELIA, [], many)) == card_hash(text_of(AURELIA, [], more))
+    assert card_hash(text_of(AURELIA, [], many)) != card_hash(text_of(AURELIA, [], many[1:]))

@@ -1,0 +1,547 @@
+"""Explanations: what an entity rests on, name by name and decision by decision, and why its neighbours are others."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+from sqlalchemy import Connection, and_, or_, select
+
+from ingest import documents
+from ingest.errors import WrongUse
+from ingest.mentions import mentions
+from ingest.state import batched
+from resolution import decisions, entities, identity, judgements
+from resolution.decision import load_weights
+from resolution.document_names import document_names
+from resolution.entities import Entity, aliases, memberships
+from resolution.entity_types import compatible
+from resolution.judgements import PART, Judgement, whole_name
+from resolution.links import links
+from resolution.names import normalise
+from resolution.units import Decision, DocumentName, Link
+
+MOST = 8
+"""So many entities are explained of those that one name stands for; the rest are named among the others."""
+_EXAMPLES, _ROWS, _SIDE = 2, 24, 170
+_SUGGESTED, _NEAR = 5, 70
+
+Part = tuple[str, str]  # (document, name)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A span of a document in its sentence: before, marked and after, white space made single."""
+
+    document: str
+    start: int
+    end: int
+    before: str
+    marked: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """That documents put a name under another one, by which rule, with the places that it rests on."""
+
+    name: str
+    under: str
+    rule: str
+    documents: int
+    mentions: int
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A feature of a candidate: its value, and its weight in the score (None: made with weights that are no longer here)."""
+
+    feature: str
+    value: float
+    weight: float | None
+
+
+@dataclass(frozen=True)
+class Considered:
+    """An item that was considered for a name; `share` is its part of the probability among the candidates, best reasons first."""
+
+    id: str
+    label: str
+    description: str | None
+    score: float
+    share: float
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What the knowledge sources said of a name, in all documents where they said the same.
+
+    The confidence is the lowest of these, `document` the one where it is so low, `candidates` those considered there: the first
+    won (if the verdict is link), the rest lost.
+    """
+
+    name: str
+    verdict: str
+    item: str | None
+    confidence: float
+    document: str
+    documents: int
+    weights_version: str
+    candidates: tuple[Considered, ...]
+
+
+@dataclass(frozen=True)
+class Across:
+    """Decisions of one kind about the same names across documents; `times` says how many, features and candidates are the first's."""
+
+    kind: str
+    names: tuple[str, ...]
+    verdict: str
+    times: int
+    features: dict[str, Any]
+    candidates: tuple[dict[str, Any], ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another entity that bears one of the names, and why it is another."""
+
+    entity_id: str
+    name: str
+    type: str
+    wikidata_id: str | None
+    registry_id: str | None
+    mentions: int
+    shared: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that an entity rests on. Lists are bounded; `left_out` says how many rows of which list are not shown."""
+
+    entity: Entity
+    found: str
+    names: tuple[tuple[str, int], ...]
+    grouped: tuple[Grouped, ...]
+    links: tuple[Linked, ...]
+    merges: tuple[Across, ...]
+    doubts: tuple[Across, ...]
+    others: tuple[Other, ...]
+    judgements: tuple[str, ...]
+    former_ids: tuple[str, ...]
+    left_out: dict[str, int]
+
+
+def explain(connection: Connection, what: str) -> list[Explanation]:
+    """Explain every entity that `what` stands for: a name as it stands in documents, in any normal form, or an id.
+
+    Most mentioned first, at most MOST. Raises WrongUse, with near names, when nothing is called so.
+    """
+    found = _find(connection, what.strip())
+    if not found:
+        raise WrongUse(_nothing(connection, what))
+    held = sorted(entities.load(connection, sorted(found)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
+    return [_Explainer(connection, e).explain(found[e.entity_id]) for e in held]
+
+
+def explain_ids(connection: Connection, ids: Sequence[str]) -> list[Explanation]:
+    """Explain these entities, in this order; ids that are not there are passed over."""
+    held = {e.entity_id: e for e in entities.load(connection, ids)}
+    return [_Explainer(connection, held[i]).explain("by its id") for i in ids if i in held]
+
+
+def as_json(explanation: Explanation) -> dict[str, Any]:
+    """An explanation as JSON."""
+    row = asdict(explanation)
+    entity: dict[str, Any] = row.pop("entity")
+    return entity | row | {"names": [{"name": n, "count": c} for n, c in explanation.names]}
+
+
+# Finding
+
+
+def _find(connection: Connection, what: str) -> dict[str, str]:
+    """The ids of the entities that `what` stands for, each with how it was found."""
+    found: dict[str, str] = {}
+
+    def add(how: str, statement: Any) -> None:
+        for entity_id in connection.execute(statement).scalars():
+            found.setdefault(entity_id, how)
+
+    e, m, a, r = entities.entities.c, memberships.c, aliases.c, identity.redirects.c
+    add("by its id", select(e.entity_id).where(e.entity_id == what))
+    add(f"by its former id {what}", select(r.new_id).where(r.old_id == what, r.why == "merged"))
+    add("by its Wikidata id", select(e.entity_id).where(e.wikidata_id == what.upper()))
+    add("by its registry id", select(e.entity_id).where(e.registry_id == what))
+    if not found:
+        normal = sorted({normalise(what), normalise(what, person=True)} - {""})
+        split_off = [m.name.startswith(n + PART, autoescape=True) for n in normal]
+        add("by a name", select(m.entity_id).where(or_(m.name.in_(normal), *split_off)))
+        add("by a name", select(a.entity_id).where(a.name == what))
+        add("by its name", select(e.entity_id).where(e.name == what))
+    return found
+
+
+def _nothing(connection: Connection, what: str) -> str:
+    from rapidfuzz import fuzz, process
+
+    known = sorted({*connection.execute(select(aliases.c.name).distinct()).scalars()})
+    if not known:
+        return f"Nothing here is called {what!r}: the home holds no entities yet. Fill it with: polyonym ingest PATH"
+    near = process.extract(what.casefold(), [n.casefold() for n in known], scorer=fuzz.WRatio, limit=3 * _SUGGESTED, score_cutoff=_NEAR)
+    # Of equally near names those that are about as long as what was asked.
+    near.sort(key=lambda n: (-round(n[1]), abs(len(n[0]) - len(what)), n[2]))
+    names = list(dict.fromkeys(known[position] for _, _, position in near))[:_SUGGESTED]
+    advice = f"Near names: {', '.join(names)}." if names else "`polyonym names` and `polyonym export entities` show what there is."
+    return f"Nothing here is called {what!r}, and it is no id of an entity, of the registry or of Wikidata. {advice}"
+
+
+# Gathering
+
+
+class _Explainer:
+    """Gathers what one entity rests on."""
+
+    def __init__(self, connection: Connection, entity: Entity) -> None:
+        self.connection = connection
+        self.entity = entity
+        self.rows = list(self._document_names())
+        self.parts: frozenset[Part] = frozenset((n.document, n.name) for n in self.rows)
+        self.normal = sorted({n.name for n in self.rows})
+        self.quotes = _Quotes(connection)
+        spellings: dict[str, Counter[str]] = defaultdict(Counter)
+        for name in self.rows:
+            spellings[name.name].update(name.surfaces)
+        self.spelling = {n: max(c, key=lambda s: (c[s], len(s), s)) for n, c in spellings.items()}
+        self.left_out: dict[str, int] = {}
+
+    def explain(self, found: str) -> Explanation:
+        known = judgements.load(self.connection)
+        stored = self._decisions()
+        return Explanation(
+            self.entity,
+            found,
+            tuple((a.name, a.count) for a in entities.load_aliases(self.connection, [self.entity.entity_id])),
+            self._bounded("grouped", self._grouped()),
+            self._bounded("links", self._links(known)),
+            self._bounded("merges", self._across(d for d in stored if d.kind == "merge" and self._made_by(d))),
+            self._bounded("doubts", self._across(d for d in stored if d.kind in ("abstain", "split"))),
+            self._bounded("others", self._others(known, stored)),
+            tuple(f"{j.judgement}: {j}" + (f" ({j.note})" if j.note else "") for j in known if self._spoken_of(j)),
+            tuple(r.old_id for r in identity.load(self.connection) if r.why == "merged" and r.new_id == self.entity.entity_id),
+            self.left_out,
+        )
+
+    def _bounded(self, what: str, rows: Iterable[Any]) -> tuple[Any, ...]:
+        held = list(rows)
+        if len(held) > _ROWS:
+            self.left_out[what] = len(held) - _ROWS
+        return tuple(held[:_ROWS])
+
+    def _document_names(self) -> Iterator[DocumentName]:
+        d, m = document_names.c, memberships.c
+        statement = (
+            select(document_names)
+            .join(memberships, and_(m.document == d.document, m.name == d.name))
+            .where(m.entity_id == self.entity.entity_id)
+            .order_by(d.document, d.name)
+        )
+        for row in self.connection.execute(statement):
+            values = dict(row._mapping)
+            yield DocumentName(**{**values, "evidence": tuple((a, b) for a, b in values["evidence"])})
+
+    def _grouped(self) -> list[Grouped]:
+        """Names under other names, by the number of mentions that they brought in."""
+        held: dict[tuple[str, str, str], list[DocumentName]] = defaultdict(list)
+        for row in self.rows:
+            if row.rule:
+                held[row.name, row.group, row.rule].append(row)
+        made = []
+        for (name, group, rule), rows in held.items():
+            shown = [(n.document, *span) for n in rows[:_EXAMPLES] for span in n.evidence[:1]]
+            evidence = tuple(self.quotes.of(*span) for span in shown)
+            under = self.spelling.get(group, group) if group != name else ""
+            made.append(Grouped(self.spelling[name], under, rule, len(rows), sum(n.count for n in rows), evidence))
+        return sorted(made, key=lambda g: (-g.mentions, g.name, g.under, g.rule))
+
+    def _links(self, known: Sequence[Judgement]) -> list[Linked]:
+        c, m = links.c, memberships.c
+        statement = (
+            select(links)
+            .join(memberships, and_(m.document == c.document, m.name == c.name))
+            .where(m.entity_id == self.entity.entity_id)
+            .order_by(c.document, c.name)
+        )
+        found = [Link(**{**row._mapping, "candidates": tuple(row.candidates)}) for row in self.connection.execute(statement)]
+        held: dict[tuple[str, str, str | None], list[Link]] = defaultdict(list)
+        for link in judgements.judged_links(known, found):
+            if link.candidates or link.verdict == "link":
+                held[link.name, link.verdict, link.registry_id or link.wikidata_id or link.candidate].append(link)
+        made = []
+        for (name, verdict, item), rows in held.items():
+            weakest = min(rows, key=lambda k: (k.confidence, k.document))
+            candidates = tuple(_considered(row, weakest.weights_version) for row in weakest.candidates)
+            made.append(
+                Linked(
+                    self.spelling.get(name, name),
+                    verdict,
+                    item,
+                    weakest.confidence,
+                    weakest.document,
+                    len(rows),
+                    weakest.weights_version,
+                    candidates,
+                )
+            )
+        return sorted(made, key=lambda k: (k.verdict != "link", -k.documents, k.name, k.item or ""))
+
+    def _decisions(self) -> list[Decision]:
+        """Decisions across documents that speak of this entity: made under its names, or under a shorter form of one."""
+        scopes = {n for name in self.normal for n in (name, whole_name(name), *_shorter(name))}
+        return [d for d in decisions.load(self.connection, sorted(scopes)) if self._speaks(d)]
+
+    def _made_by(self, decision: Decision) -> bool:
+        """Whether a merge put units of this entity together."""
+        named = {(s["document"], n) for s in decision.spans for n in decision.names}
+        return not self.parts.isdisjoint(named) if decision.spans else not set(self.normal).isdisjoint(decision.names)
+
+    def _speaks(self, decision: Decision) -> bool:
+        considered = {(c.get("document", ""), c.get("name", "")) for c in decision.candidates}
+        return self._made_by(decision) or not self.parts.isdisjoint(considered)
+
+    def _across(self, made: Iterable[Decision]) -> list[Across]:
+        held: dict[tuple[str, tuple[str, ...], str], list[Decision]] = defaultdict(list)
+        for decision in made:
+            held[decision.kind, decision.names, decision.verdict].append(decision)
+        result = []
+        for (kind, names, verdict), rows in held.items():
+            spans = [s for d in rows for s in d.spans]
+            shown = list({s["document"]: s for s in reversed(spans)}.values())[::-1][: _EXAMPLES + 1]
+            evidence = tuple(self.quotes.of(s["document"], s["start"], s["end"]) for s in shown)
+            first = rows[0]
+            result.append(Across(kind, self._spelled(names), verdict, len(rows), first.features, first.candidates, evidence))
+        return sorted(result, key=lambda a: (a.kind, -len(a.names), a.names, a.verdict))
+
+    def _spelled(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self.spelling.get(n, n) for n in names)
+
+    def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> list[Other]:
+        """Entities that bear one of this one's names."""
+        m = memberships.c
+        shared: dict[str, set[str]] = defaultdict(set)
+        theirs: dict[str, set[Part]] = defaultdict(set)
+        plain = sorted({whole_name(n) for n in self.normal})
+        for batch in batched(plain, 500):
+            statement = select(m.document, m.name, m.entity_id).where(m.name.in_(batch), m.entity_id != self.entity.entity_id)
+            for document, name, entity_id in self.connection.execute(statement):
+                shared[entity_id].add(name)
+                theirs[entity_id].add((document, name))
+        result = []
+        for e in entities.load(self.connection, sorted(shared)):
+            why = self._why_apart(e, theirs[e.entity_id], known, stored)
+            names = tuple(sorted(self._spelled(shared[e.entity_id])))
+            result.append(Other(e.entity_id, e.name, e.type, e.wikidata_id, e.registry_id, e.mentions, names, why))
+        return sorted(result, key=lambda o: (-o.mentions, o.name, o.entity_id))
+
+    def _why_apart(self, other: Entity, theirs: set[Part], known: Sequence[Judgement], stored: Sequence[Decision]) -> str:
+        mine = self.entity
+        for judgement in known:
+            if judgement.kind == "different":
+                a, b = judgement.subject, judgement.others[0]
+                for left, right in ((a, b), (b, a)):
+                    if _covers(left, self.parts) and _covers(right, theirs):
+                        return f"a person judged them different ({judgement.judgement})"
+        if mine.wikidata_id and other.wikidata_id and mine.wikidata_id != other.wikidata_id:
+            return f"different Wikidata ids: {mine.wikidata_id} and {other.wikidata_id}"
+        if mine.registry_id and other.registry_id and mine.registry_id != other.registry_id:
+            return f"different registry ids: {mine.registry_id} and {other.registry_id}"
+        if not compatible(mine.type, other.type):
+            return f"a {mine.type} and a {other.type} cannot be one thing"
+        for decision in stored:
+            about = {(s["document"], n) for s in decision.spans for n in decision.names}
+            if decision.kind == "abstain" and not about.isdisjoint(theirs | self.parts):
+                margin = decision.features.get("margin")
+                return "in doubt: " + decision.verdict + ("" if margin is None else f" (margin {margin:g})")
+        for decision in stored:
+            if decision.kind == "split" and not {n for _, n in theirs}.isdisjoint(decision.names):
+                return decision.verdict
+        return "a name in common is not enough: nothing in the documents says that they are one"
+
+    def _spoken_of(self, judgement: Judgement) -> bool:
+        return any(_covers(r, self.parts) for r in (judgement.subject, *judgement.others))
+
+
+def _covers(reference: judgements.Reference, parts: Iterable[Part]) -> bool:
+    return any(reference.name == whole_name(n) and reference.document in (None, d) for d, n in parts)
+
+
+def _shorter(name: str) -> list[str]:
+    """The beginnings and ends of a name in whole words: the short forms under which its owner may have been looked for."""
+    words = name.replace(",", " ").split()
+    return [" ".join(part) for i in range(1, len(words)) for part in (words[:i], words[i:])]
+
+
+@cache
+def _weights() -> tuple[str, Mapping[str, float]]:
+    held = load_weights()
+    return held.version, held.features
+
+
+def _considered(row: Mapping[str, Any], version: str) -> Considered:
+    held, weights = _weights()
+    reasons = [Reason(f, v, weights.get(f) if held == version else None) for f, v in row.get("features", {}).items()]
+    reasons.sort(key=lambda r: (-abs(r.value * r.weight) if r.weight is not None else 0.0, r.feature))
+    return Considered(row["id"], row["label"], row.get("description"), row.get("score", 0.0), row.get("share", 0.0), tuple(reasons))
+
+
+class _Quotes:
+    """Spans of documents in their sentences."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.texts: dict[str, str] = {}
+
+    def of(self, document: str, start: int, end: int) -> Evidence:
+        if document not in self.texts:
+            self.texts[document] = next((d.text for d in documents.load(self.connection, [document])), "")
+        text = self.texts[document]
+        first, last = self._sentence(document, start, end)
+        before = " ".join(text[first:start].split())
+        after = " ".join(text[end:last].split())
+        if start > first and text[start - 1].isspace():
+            before += " "
+        if last > end and text[end].isspace():
+            after = " " + after
+        return Evidence(document, start, end, _end_of(before), " ".join(text[start:end].split()), _begin_of(after))
+
+    def _sentence(self, document: str, start: int, end: int) -> tuple[int, int]:
+        c = mentions.c
+        statement = select(c.sentence_start, c.sentence_end).where(c.document == document, c.start_at < end, c.end_at > start)
+        bounds = list(self.connection.execute(statement.order_by(c.start_at)))
+        return min((b[0] for b in bounds), default=start), max((b[1] for b in bounds), default=end)
+
+
+def _end_of(text: str) -> str:
+    return text if len(text) <= _SIDE else "… " + text[-_SIDE:].partition(" ")[2]
+
+
+def _begin_of(text: str) -> str:
+    return text if len(text) <= _SIDE else text[:_SIDE].rpartition(" ")[0] + " …"
+
+
+# On the screen
+
+
+def show(explanation: Explanation, console: Console) -> None:
+    """Print an explanation: colours on a terminal, plain text elsewhere."""
+    screen = _Screen(console)
+    e = explanation.entity
+    ids = [e.entity_id, *(i for i in (e.wikidata_id, e.registry_id) if i)]
+    screen.line(0, (e.name, "bold"), f"  {e.type}  ", (" · ".join(ids), "dim"))
+    if e.description:
+        screen.line(0, e.description)
+    screen.line(0, f"{_many(e.mentions, 'mention')} in {_many(e.documents, 'document')}; found {explanation.found}")
+    if explanation.former_ids:
+        screen.line(0, f"Took in: {', '.join(explanation.former_ids)}")
+    screen.title("Names")
+    screen.line(1, " · ".join(f"{name} ({count:,})" for name, count in explanation.names))
+    screen.section("Why they are together, inside documents", [lambda g=g: _show_grouped(screen, g) for g in explanation.grouped])
+    screen.section("Why they are together, across documents", [lambda a=a: _show_across(screen, a) for a in explanation.merges])
+    screen.section("What the registry and the knowledge base say", [lambda k=k: _show_linked(screen, k) for k in explanation.links])
+    screen.section("In doubt, or kept apart", [lambda a=a: _show_across(screen, a) for a in explanation.doubts])
+    screen.section("Others of these names", [lambda o=o: _show_other(screen, o) for o in explanation.others])
+    screen.section("Judgements", [lambda j=j: screen.line(1, j) for j in explanation.judgements])
+    for what, count in explanation.left_out.items():
+        screen.line(0, (f"… and {count:,} more {what}", "dim"))
+    screen.line(0, "")
+
+
+class _Screen:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def line(self, indent: int, *parts: str | tuple[str, str]) -> None:
+        text = Text.assemble(*parts)
+        if self.console.is_terminal:
+            self.console.print(Padding(text, (0, 0, 0, 2 * indent)))
+        else:
+            self.console.print(Text("  " * indent) + text, soft_wrap=True)
+
+    def title(self, title: str) -> None:
+        self.line(0, "")
+        self.line(0, (title, "bold cyan"))
+
+    def section(self, title: str, rows: Sequence[Any]) -> None:
+        if rows:
+            self.title(title)
+            for row in rows:
+                row()
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _show_evidence(screen: _Screen, evidence: Iterable[Evidence]) -> None:
+    for e in evidence:
+        screen.line(2, (f"{e.document}  ", "dim"), e.before, (f"[{e.marked}]", "bold yellow"), e.after)
+
+
+def _show_grouped(screen: _Screen, row: Grouped) -> None:
+    under = (" → ", (row.under, "bold")) if row.under else ()
+    screen.line(1, (row.name, "bold"), *under, f"  {row.rule}", (f", {_many(row.documents, 'document')}", "dim"))
+    _show_evidence(screen, row.evidence)
+
+
+def _show_across(screen: _Screen, row: Across) -> None:
+    times = f", {row.times:,} times" if row.times > 1 else ""
+    features = "  ".join(f"{k} {_value(v)}" for k, v in sorted(row.features.items()) if k != "names")
+    sign = {"merge": " = ", "split": " ≠ "}.get(row.kind, " ? ")
+    screen.line(1, (sign.join(row.names), "bold"), f"  {row.verdict}{times}", (f"  {features}" if features else "", "dim"))
+    for c in row.candidates:
+        where = f"  {c['document']}" if c.get("document") else ""
+        screen.line(2, f"candidate {c.get('name', c.get('id', ''))}  {_value(c.get('score', ''))}", (where, "dim"))
+    _show_evidence(screen, row.evidence)
+
+
+def _show_linked(screen: _Screen, row: Linked) -> None:
+    said = {"link": f"→ {row.item}", "nil": "no item fits", "abstain": "in doubt, no link"}[row.verdict]
+    lowest = "" if row.documents == 1 else f", lowest in {row.document}"
+    screen.line(
+        1,
+        (row.name, "bold"),
+        f"  {said}  ",
+        (f"confidence {row.confidence:.3f}", "bold"),
+        (f", {_many(row.documents, 'document')}{lowest}", "dim"),
+    )
+    for place, c in enumerate(row.candidates):
+        won = row.verdict == "link" and place == 0
+        what = f" – {c.description}" if c.description else ""
+        screen.line(
+            2, ("won  " if won else "lost ", "green" if won else "dim"), (c.id, "bold"), f" {c.label}{what}", (f"  {c.share:.3f}", "bold")
+        )
+        reasons = [_reason(r) for r in c.reasons[: 8 if won else 4]]
+        if reasons:
+            screen.line(3, ("; ".join(reasons), "dim"))
+
+
+def _reason(reason: Reason) -> str:
+    return f"{reason.feature} {reason.value:g}" + ("" if reason.weight is None else f" × {reason.weight:g}")
+
+
+def _show_other(screen: _Screen, row: Other) -> None:
+    ids = " · ".join(i for i in (row.entity_id, row.wikidata_id, row.registry_id) if i)
+    screen.line(1, (row.name, "bold"), f"  {row.type}, {_many(row.mentions, 'mention')}  ", (ids, "dim"))
+    screen.line(2, f"shares {', '.join(row.shared)}: {row.why}")
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)

@@ -218,6 +218,19 @@ def test_layout_tables_are_paragraphs(tmp_path: Path) -> None:
     )
 
 
+def test_nested_parts_of_the_frame(tmp_path: Path) -> None:
+    frame = "<nav><div class=menu><nav hidden><button>b</button><select><option>o</option></select></nav></div></nav>" * 50
+    assert (
+        text_of(tmp_path / "a.html", f"<body style='display:none'><header>{frame}</header><p>core</p><aside>{frame}</aside></body>").text
+        == "core"
+    )
+
+
+def test_a_frame_that_holds_most_of_the_page_is_none(tmp_path: Path) -> None:
+    page = f"<div class='wrapper sidebar'><p>{'The story. ' * 20}</p></div><div class='sidebar'><p>Other stories</p></div>"
+    assert text_of(tmp_path / "a.html", page).text == ("The story. " * 20).strip()
+
+
 def test_a_page_without_text(tmp_path: Path) -> None:
     assert reason_of(tmp_path / "a.html", "<html><script>x</script></html>") == "empty: no text"
 

@@ -71,8 +71,7 @@ def page(markup: str) -> Read:
         return Read("", title, "", metadata)
     heading = tree.css_first("h1")
     title = title or (one_line(heading.text(separator=" ")) if heading else "")
-    _drop_frame(tree)
-    return Read("", title, "\n\n".join(_blocks(_main_part(tree) or root)), metadata)
+    return Read("", title, "\n\n".join(_main_blocks(tree, root)), metadata)
 
 
 def _decode(data: bytes) -> str:
@@ -113,17 +112,46 @@ def _metadata(tree: Any) -> dict[str, Any]:
     return clean_metadata(found.items())
 
 
-def _drop_frame(tree: Any) -> None:
-    for node in tree.css(_DROPPED):
-        node.decompose()
-    for node in tree.css("header, footer"):
-        if not _inside(node, ("article", "main")):
-            node.decompose()
+def _main_blocks(tree: Any, root: Any) -> list[str]:
+    """The blocks of the page without its frame: those of the element that says that it is the page's content, when it is the only
+    one of its kind and holds a good part of the text."""
+    # Marked and passed over, not taken out: the parser frees what is taken out while we may still hold parts of it.
+    dropped = {node.mem_id for node in tree.css(_DROPPED) if node.tag not in ("html", "body")}
+    dropped.update(node.mem_id for node in tree.css("header, footer") if not _inside(node, ("article", "main")))
+    lengths = _lengths(root, dropped)
+    whole = lengths[root.mem_id]
     for node in tree.css("[class], [id]"):
         attributes = node.attributes
         words = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".lower().split()
-        if not _FRAME_WORDS.isdisjoint(words) and node.tag not in ("html", "body", "main", "article"):
-            node.decompose()
+        if (
+            not _FRAME_WORDS.isdisjoint(words)
+            and node.tag not in ("html", "body", "main", "article")
+            and lengths.get(node.mem_id, 0) < whole / 2
+        ):
+            dropped.add(node.mem_id)
+    for selector in ("main, [role=main]", "article"):
+        found = tree.css(selector)
+        if len(found) == 1 and lengths.get(found[0].mem_id, 0) >= 0.3 * whole:
+            root = found[0]
+            break
+    return list(_blocks(root, dropped))
+
+
+def _lengths(root: Any, dropped: set[int]) -> dict[int, int]:
+    """The number of characters of text below every element, without dropped nodes and margins."""
+    lengths: dict[int, int] = {}
+    total = 0
+    stack: list[tuple[Any, int]] = [(root, -1)]
+    while stack:
+        node, before = stack.pop()
+        if before >= 0:
+            lengths[node.mem_id] = total - before
+        elif node.tag == "-text":
+            total += len(node.text(deep=False).strip())
+        elif node.mem_id not in dropped:
+            stack.append((node, total))
+            stack.extend((child, -1) for child in reversed(list(node.iter(include_text=True))))
+    return lengths
 
 
 def _inside(node: Any, tags: tuple[str, ...]) -> bool:
@@ -133,18 +161,8 @@ def _inside(node: Any, tags: tuple[str, ...]) -> bool:
     return False
 
 
-def _main_part(tree: Any) -> Any:
-    """The element that says that it is the page's content, when it is the only one of its kind and holds a good part of the text."""
-    whole = len(tree.body.text()) if tree.body else 0
-    for selector in ("main, [role=main]", "article"):
-        found = tree.css(selector)
-        if len(found) == 1 and len(found[0].text()) >= 0.3 * whole:
-            return found[0]
-    return None
-
-
-def _blocks(root: Any) -> Iterator[str]:
-    """The text below `root`, block by block; a data table is one block with a line for each row."""
+def _blocks(root: Any, dropped: set[int]) -> Iterator[str]:
+    """The text below `root` without what lies in `dropped` nodes, block by block; a data table is one block with a line for each row."""
     inline: list[str] = []
     kept_spaces = 0
     stack: list[tuple[Any, bool]] = [(root, False)]
@@ -158,7 +176,9 @@ def _blocks(root: Any) -> Iterator[str]:
             inline.append(node.text(deep=False))
         elif tag == "br":
             inline.append("\n" if kept_spaces else "\v")
-        elif tag == "table" and (rows := _rows(node)) is not None:
+        elif node.mem_id in dropped:
+            continue
+        elif tag == "table" and (rows := _rows(node, dropped)) is not None:
             yield from _flush(inline, False)
             yield from rows
         else:
@@ -179,13 +199,13 @@ def _flush(inline: list[str], kept_spaces: bool) -> Iterator[str]:
         yield text.strip("\n")
 
 
-def _rows(table: Any) -> list[str] | None:
+def _rows(table: Any, dropped: set[int]) -> list[str] | None:
     """The blocks of a data table; None for a table that only lays out the page."""
     if table.css_first("table table") or table.css_first("td table"):
         return None
     lines: list[list[str]] = []
     for row in table.css("tr"):
-        cells = [" ".join(_blocks(cell)).replace("\n", " ") for cell in row.iter() if cell.tag in ("td", "th")]
+        cells = [" ".join(_blocks(cell, dropped)).replace("\n", " ") for cell in row.iter() if cell.tag in ("td", "th")]
         lines.append([cell for cell in cells if cell])
     if max((len(line) for line in lines), default=0) < 2 and any(len(cell) > LONG_CELL for line in lines for cell in line):
         return None

@@ -104,7 +104,7 @@ def confidence_features(name: NameWords, mentions: int, has_head: bool, ranked: 
         float(name.surface.islower()),
         log1p(mentions),
         float(has_head),
-        float(any(demonym_of(k) is not None for k in name.keys)),
+        float(demonym_of(name.key) is not None),
     ]
 
 

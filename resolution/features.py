@@ -18,7 +18,6 @@ from resolution.candidates import Item
 from resolution.entity_types import compatible, type_of
 from resolution.knowledge_base import initials_of, prominence
 from resolution.name_tables import rows
-from resolution.names import normalise
 from resolution.persons import is_given_name
 from resolution.units import DocumentName
 
@@ -138,10 +137,10 @@ class ItemWords:
     """An item as features look at it."""
 
     item: Item
-    normalised: str
     label: tuple[str, ...]
+    phrase: str  # the label's words between blanks
     description: tuple[str, ...]
-    aliases: frozenset[str]
+    aliases: tuple[str, ...]  # like `phrase`, the longer ones
     type: str  # "" when nothing tells
     prominence: float
     initials: str
@@ -152,12 +151,13 @@ def item_words(item: Item) -> ItemWords:
     """Prepare an item: worth keeping for as long as the item is asked for again."""
     label = tuple(tokens_of(item.label))
     description = tuple(dict.fromkeys(t for t in tokens_of(item.description or "") if t not in _STOP and len(t) > 1))
+    phrases = dict.fromkeys(f" {' '.join(tokens_of(a))} " for a in item.aliases)
     return ItemWords(
         item,
-        normalise(item.label),
         label,
+        f" {' '.join(label)} ",
         description,
-        frozenset(normalise(a) for a in item.aliases),
+        tuple(p for p in phrases if len(p) > 6),
         infer_type(item),
         prominence(item),
         initials_of(item.label),
@@ -207,9 +207,10 @@ class NameWords:
     """A document's name as features look at it."""
 
     surface: str
-    keys: frozenset[str]  # normal forms of its spellings
+    key: str
     surfaces: frozenset[str]
     tokens: frozenset[str]
+    phrase: str  # its shortest spelling's words between blanks
     types: tuple[tuple[str, float], ...]  # the recogniser's types with their shares
     letters: str  # the name without dots when it is in capitals, else ""
 
@@ -223,31 +224,40 @@ def name_words(name: DocumentName) -> NameWords:
     letters = name.surface.replace(".", "")
     return NameWords(
         name.surface,
-        frozenset((name.name, *(normalise(s) for s in name.surfaces))),
+        name.name,
         frozenset(name.surfaces),
         frozenset(t for s in name.surfaces for t in tokens_of(s)),
+        min((f" {' '.join(tokens_of(s))} " for s in name.surfaces), key=lambda p: (len(p), p)),
         tuple(types.items()),
         letters.lower() if letters.isupper() and letters.isalpha() else "",
     )
 
 
-def features_of(words_here: DocumentWords, name: NameWords, head: NameWords | None, item: ItemWords, inherited: float) -> list[float]:
-    """The features of one candidate, in the order of FEATURES. `head` is the longer name of the name's group, None when there is none."""
+NO_MATCH: frozenset[str] = frozenset()
+
+
+def features_of(
+    here: DocumentWords,
+    name: NameWords,
+    head: NameWords | None,
+    item: ItemWords,
+    matches: frozenset[str],
+    head_matches: frozenset[str],
+    inherited: float,
+) -> list[float]:
+    """The features of one candidate, in the order of FEATURES.
+
+    `head` is the longer name of the name's group, None when there is none. `matches` says how the item answers to the name (Candidate.match), `head_matches` how
+    to the longer one; `inherited` is the longer name's share for it.
+    """
     label = item.item.label
-    exact_label = label in name.surfaces
-    is_label = item.normalised in name.keys
+    is_label = "label" in matches or "exact label" in matches
     exact_alias = not name.surfaces.isdisjoint(item.item.aliases)
-    is_alias = exact_alias or not name.keys.isdisjoint(item.aliases)
+    is_alias = exact_alias or "alias" in matches or "exact alias" in matches
     known = frozenset(item.label)
     part = bool(name.tokens) and name.tokens < known
-    padded, own = f" {item.normalised} ", f"{min(name.keys, key=len)} "
-    starts, ends = any(padded.startswith(f" {k} ") for k in name.keys), any(padded.endswith(f" {k} ") for k in name.keys)
-    own_words = name.tokens | (head.tokens if head else frozenset())
-    further = [t for t in item.label if t not in name.tokens and t not in _STOP]
+    own = name.tokens | head.tokens if head else name.tokens
     beyond = [t for t in item.label if t not in name.tokens and t not in _STOP]
-    here = sum(t in words_here.everywhere for t in beyond)
-    in_title = sum(t in words_here.title for t in beyond)
-    phrase = f" {' '.join(item.label)} "
     same = other = barred = person = 0.0
     for type_, share in name.types:
         person += share if type_ == "PERSON" else 0.0
@@ -259,21 +269,18 @@ def features_of(words_here: DocumentWords, name: NameWords, head: NameWords | No
             other += share
         else:
             barred += share
-    head_label = head is not None and item.normalised in head.keys
-    head_alias = head is not None and not head_label and not head.keys.isdisjoint(item.aliases)
-    description = sum(t in words_here.everywhere and t not in own_words for t in item.description)
-    alias_here = any(len(a) > len(own) and a != item.normalised and f" {a} " in words_here.text for a in item.aliases if a not in name.keys)
+    described = sum(t in here.everywhere and t not in own for t in item.description)
     return [
-        float(exact_label),
+        float(label in name.surfaces),
         float(is_label),
         float(exact_alias),
         float(is_alias),
         float(is_alias and not is_label and part),
         float(bool(name.letters) and name.letters == item.initials),
-        float(starts and not is_label),
-        float(ends and not is_label),
+        float("start" in matches),
+        float("end" in matches),
         JaroWinkler.similarity(name.surface, label),
-        log1p(len(further)),
+        log1p(len(beyond)),
         item.prominence,
         log1p(len(item.item.aliases)),
         same,
@@ -281,15 +288,15 @@ def features_of(words_here: DocumentWords, name: NameWords, head: NameWords | No
         barred,
         person if item.person_name else 0.0,
         1.0 - person if item.person_name else 0.0,
-        float(head_label),
-        float(head_alias),
-        float(not (is_label or is_alias or starts or ends)),
+        float(not head_matches.isdisjoint(("label", "exact label"))),
+        float(not head_matches.isdisjoint(("alias", "exact alias"))),
+        float(not matches),
         inherited,
-        here / len(beyond) if beyond else 0.0,
-        in_title / len(beyond) if beyond else 0.0,
-        float(bool(beyond) and phrase in words_here.text),
-        float(bool(item.label) and phrase in words_here.title_text),
-        float(alias_here),
-        description / len(item.description) if item.description else 0.0,
-        log1p(description),
+        sum(t in here.everywhere for t in beyond) / len(beyond) if beyond else 0.0,
+        sum(t in here.title for t in beyond) / len(beyond) if beyond else 0.0,
+        float(bool(beyond) and item.phrase in here.text),
+        float(item.phrase in here.title_text),
+        float(any(len(a) > len(name.phrase) and a != item.phrase and a in here.text for a in item.aliases)),
+        described / len(item.description) if item.description else 0.0,
+        log1p(described),
     ]

@@ -11,12 +11,14 @@ from ingest.state import Json, delete_where_in, insert_rows, metadata, select_wh
 from resolution.candidates import CandidateSource, Item
 from resolution.decision import Ranked, Weights, confidence, confidence_features, rank, verdict
 from resolution.entity_types import compatible, majority
-from resolution.features import FEATURES, DocumentWords, ItemWords, NameWords, features_of, item_words, name_words, tokens_of
+from resolution.features import FEATURES, NO_MATCH, DocumentWords, ItemWords, NameWords, features_of, item_words, name_words, tokens_of
 from resolution.registry import Registry
 from resolution.units import Decision, DocumentName, Link
 
 SHOWN = 4
 """So many candidates are kept with a link, to explain it."""
+HANDED_ON = 0.01
+"""A longer name's candidates are its shorter names' too from this share on."""
 SPELLINGS = 3
 """So many of a name's spellings are looked up, the commonest first."""
 
@@ -44,9 +46,13 @@ def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Lin
 def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
     """The links of these documents (of all without), sorted within batches."""
     statement = select(links).order_by(links.c.document, links.c.name)
-    rows = connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
-    for row in rows:
-        yield Link(**{**row._mapping, "candidates": tuple(row.candidates)})
+    rows: Iterable[Any] = (
+        connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
+    )
+    for r in rows:
+        yield Link(
+            r.document, r.name, r.candidate, r.confidence, r.wikidata_id, r.registry_id, r.verdict, tuple(r.candidates), r.weights_version
+        )
 
 
 def decision(link: Link) -> Decision:
@@ -120,44 +126,42 @@ def pools(
     answers = [source.candidates(asked) for source in sources]
     prepared: dict[str, ItemWords] = {}
 
-    def found(name: DocumentName) -> dict[str, ItemWords]:
-        out: dict[str, ItemWords] = {}
+    def found(name: DocumentName) -> dict[str, tuple[ItemWords, frozenset[str]]]:
+        out: dict[str, tuple[ItemWords, frozenset[str]]] = {}
         for query in _queries(name):
             for answer in answers:
                 for candidate in answer.get(query, ()):
-                    item: Item = candidate.item
-                    if item.id not in out:
-                        out[item.id] = prepared.get(item.id) or prepared.setdefault(item.id, item_words(item))
+                    item = candidate.item
+                    words, kinds = out.get(item.id) or (prepared.get(item.id) or prepared.setdefault(item.id, item_words(item)), NO_MATCH)
+                    out[item.id] = (words, kinds | {candidate.match})
         return out
 
     for document in sorted(documents, key=lambda d: d.document):
-        here = sorted(names.get(document.document, ()), key=lambda n: n.name)
+        here = names.get(document.document, ())
         if not here:
             continue
         text = DocumentWords(document)
-        of_name = {n.name: n for n in here}
-        of_head: dict[str, tuple[NameWords, dict[str, ItemWords], dict[str, float]]] = {}
         done: dict[str, Pool] = {}
-        for name in sorted(here, key=lambda n: n.name != n.group):
-            words = name_words(name)
-            items = found(name)
-            head = None
-            inherited: dict[str, float] = {}
-            if name.group != name.name and name.group in of_head:
-                head, more, inherited = of_head[name.group]
-                items = {**items, **more}
-            chosen = [items[i] for i in sorted(items)]
-            pool = Pool(
-                name, words, head is not None, chosen, [features_of(text, words, head, i, inherited.get(i.item.id, 0.0)) for i in chosen]
-            )
-            done[name.name] = pool
+        of_head: dict[str, tuple[NameWords, dict[str, tuple[ItemWords, frozenset[str]]], dict[str, float]]] = {}
+        for name in sorted(here, key=lambda n: (n.name != n.group, n.name)):
+            words, items = name_words(name), found(name)
+            head, head_items, inherited = of_head.get(name.group, (None, {}, {}))
+            likely = {i for i, share in inherited.items() if share >= HANDED_ON}
+            chosen = [
+                (i, (items.get(i) or head_items[i])[0], items[i][1] if i in items else NO_MATCH) for i in sorted(items.keys() | likely)
+            ]
+            matrix = [
+                features_of(text, words, head, item, kinds, head_items[i][1] if i in head_items else NO_MATCH, inherited.get(i, 0.0))
+                for i, item, kinds in chosen
+            ]
+            pool = done[name.name] = Pool(name, words, head is not None, [item for _, item, _ in chosen], matrix)
             if name.name == name.group:
                 shares: dict[str, float] = {}
                 if chosen:
                     ranked = pool.rank(weights)
-                    shares = {chosen[i].item.id: round(s, 3) for i, s in zip(ranked.order, ranked.shares, strict=True)}
-                of_head[name.name] = (words, {i: items[i] for i in items if shares.get(i, 0.0) >= 0.01}, shares)
-        yield from (done[n] for n in sorted(of_name))
+                    shares = {chosen[i][0]: round(s, 3) for i, s in zip(ranked.order, ranked.shares, strict=True)}
+                of_head[name.name] = (words, items, shares)
+        yield from (done[n] for n in sorted(done))
 
 
 def _queries(name: DocumentName) -> list[str]:

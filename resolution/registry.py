@@ -1,6 +1,7 @@
 """The registry: things that the user knows by name. It answers before any other source."""
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -67,7 +68,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(text.splitlines(keepends=True), dialect="excel-tab" if path.suffix.lower() == ".tsv" else "excel", strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab" if path.suffix.lower() == ".tsv" else "excel", strict=True)
     try:
         missing = [f for f in ("id", "name") if f not in (reader.fieldnames or [])]
         if missing:
@@ -82,7 +83,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             aliases = [a.strip() for a in re.split(r"[|;]", row.get("aliases") or "") if a.strip()]
             yield reader.line_num, {**row, "aliases": aliases}
     except csv.Error as error:
-        raise WrongUse(f"The registry {path}, line {reader.line_num}: {error}. Save it as CSV with commas and double quotes.") from error
+        raise WrongUse(
+            f"The registry {path}, line {reader.reader.line_num}: {error}. Save it as CSV with commas and double quotes."
+        ) from error
 
 
 def _item(where: str, row: dict[str, Any]) -> Item:

@@ -28,16 +28,15 @@ _WRAP = range(40, 140)  # the widths at which texts are wrapped by hand or by a 
 
 
 @cache
-def _abbreviations(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Abbreviations of a language, lower case without their last dot: (never end a sentence, may end one)."""
-    never: set[str] = set()
-    perhaps: set[str] = set()
+def _abbreviations(language: str) -> dict[str, str]:
+    """Abbreviations of a language, lower case without their last dot, with what the head of the data file says of them."""
+    kinds: dict[str, str] = {}
     for line in files("ingest").joinpath("data/abbreviations.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             of, kind, words = line.split("\t")
             if of in (language, "*"):
-                (never if kind == "never" else perhaps).update(words.split())
-    return frozenset(never), frozenset(perhaps)
+                kinds.update(dict.fromkeys(words.split(), kind))
+    return kinds
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -83,11 +82,11 @@ def _ends(text: str, mark: re.Match[str], language: str, wrapped: set[int]) -> b
 
 
 def _is_abbreviation(token: str, following: str, language: str) -> bool:
-    never, perhaps = _abbreviations(language)
     lower = token.lower()
-    if lower in never or (len(token) == 1 and token.isupper()):
+    kind = _abbreviations(language).get(lower)
+    if kind == "never" or (kind == "number" and following[:1].isdigit()) or (len(token) == 1 and token.isupper()):
         return True
-    if lower in perhaps or ("." in token and _DOTTED.search(token)):
+    if kind == "perhaps" or ("." in token and _DOTTED.search(token)):
         # "Acme Inc. The firm" ends a sentence, "Acme Inc. Chairman Lee" does not: only a word that is hardly ever part of a name tells.
         return not (language == "en" and following[:1].isupper() and following.lower() in _starters())
     return False

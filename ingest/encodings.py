@@ -25,8 +25,7 @@ _LATIN_PAGES = {
     **dict.fromkeys(("tr", "az", "ku"), "cp1254"),
     **dict.fromkeys(("lt", "lv", "et"), "cp1257"),
 }
-_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-_HIGH_LINE = re.compile(rb"[^\n]*[\x80-\xff][^\n]*\n?")
+_HIGH = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SPACING = frozenset("\t\n\r\f\v\x1b\x85")
 
@@ -109,8 +108,10 @@ def _unmarked(data: bytes) -> Encoding:
         if encoding is None:
             raise NotText("binary content (NUL bytes)")
         return encoding
-    good = len(_MULTIBYTE.findall(data))
-    if good >= 10 * data.decode("utf-8", "replace").count("\ufffd"):
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    good = len(text) - bad - len(data.translate(None, bytes(range(128, 256))))
+    if good >= 10 * bad:
         return Encoding("utf-8", "replace")  # UTF-8 with a few damaged places, or cut within a character
     return _legacy(data)
 
@@ -132,13 +133,7 @@ def _utf16(data: bytes) -> Encoding | None:
 def _legacy(data: bytes) -> Encoding:
     from charset_normalizer import from_bytes
 
-    lines, size = [], 0
-    for match in _HIGH_LINE.finditer(data):
-        lines.append(match.group()[:SAMPLE])
-        size += len(lines[-1])
-        if size > SAMPLE // 4:
-            break
-    sample = b"".join(lines)
+    sample = _telling_part(data)
     guess = from_bytes(sample, cp_isolation=_LEGACY).best()
     name = "cp1252" if guess is None else str(guess.encoding)
     text = sample.decode(name, "replace")
@@ -149,6 +144,23 @@ def _legacy(data: bytes) -> Encoding:
     if name in _LATIN:
         name = _latin_page(name, data[: SAMPLE // 4].decode(name, "replace") + text)
     return Encoding(name)
+
+
+def _telling_part(data: bytes) -> bytes:
+    """Up to 64 KB of the lines (or pieces of long ones) that hold anything but ASCII."""
+    pieces: list[bytes] = []
+    at = size = 0
+    while size < SAMPLE // 4 and (match := _HIGH.search(data, at)):
+        first = match.start()
+        start = max(at, first - 200, data.rfind(b"\n", at, first) + 1)
+        at = data.find(b"\n", first, first + 4000) + 1
+        if not at:
+            # Cut where no character of several bytes can be cut: their later bytes are not below "0".
+            piece = data[start : first + 4000]
+            at = start + max((n for n, byte in enumerate(piece, 1) if byte < 0x30 and start + n > first), default=len(piece))
+        pieces.append(data[start:at])
+        size += at - start
+    return b"".join(pieces)
 
 
 def _latin_page(guess: str, text: str) -> str:

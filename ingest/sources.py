@@ -19,6 +19,7 @@ from sqlalchemy import Boolean, Column, Connection, Table, Text, delete, func, s
 
 from ingest.documents import documents, rejected
 from ingest.errors import WrongUse
+from ingest.readers import unsupported
 from ingest.state import Json, batched, insert_rows, metadata
 
 MOST_GONE = 0.2
@@ -345,9 +346,9 @@ def _digests(
 ) -> dict[tuple[str, str], str]:
     digests: dict[tuple[str, str], str] = {}
     for count, (key, path) in enumerate(paths.items(), 1):
-        problem = listings[key[0]].problems.get(key[1])
+        problem = listings[key[0]].problems.get(key[1]) or unsupported(path.name)
         try:
-            digests[key] = _digest(path) if problem is None else _UNREADABLE + problem
+            digests[key] = _UNREADABLE + problem if problem else _digest(path)
         except FileNotFoundError:
             if path.is_symlink():
                 digests[key] = _UNREADABLE + "broken symbolic link"
@@ -447,9 +448,9 @@ def _check_losses(
     together: Mapping[str, Source],
 ) -> None:
     """Raises WrongUse for the first source of which too much is gone, or can no longer be read."""
-    lost = Counter(file.source for file in found.gone if together[file.source].base / file.file not in present)
+    lost = Counter(file.source for file in found.gone if not file.problem and together[file.source].base / file.file not in present)
     lost.update(file.source for key, file in known.items() if not file.problem and digests.get(key, "").startswith(_UNREADABLE))
-    held = Counter(key[0] for key in known)
+    held = Counter(file.source for file in known.values() if not file.problem)
     for source in looked_at:
         if lost[source.root]:
             check_loss(source.root, lost[source.root], held[source.root])

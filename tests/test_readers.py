@@ -98,6 +98,13 @@ def test_a_few_damaged_bytes_do_not_change_the_encoding_of_the_rest(tmp_path: Pa
     assert text_of(tmp_path / "a.txt", text.encode() + b"\xff\xc3").text == text + "\ufffd\ufffd"
 
 
+def test_one_long_line_does_not_take_for_ever(tmp_path: Path) -> None:
+    text = "plain words " * 200_000 + "\nGrößere Städte müssen schönere Straßen für die Bürger bauen"
+    assert text_of(tmp_path / "a.txt", text.encode("cp1252")).text == text
+    text = "東京都は日本の首都であり、世界最大の都市圏の一つである。" * 5000
+    assert text_of(tmp_path / "a.txt", text.encode("cp932")).text == text
+
+
 def test_binary_content_is_no_text(tmp_path: Path) -> None:
     assert "binary content" in reason_of(tmp_path / "a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0" * 30)
     assert "binary content" in reason_of(tmp_path / "a.txt", bytes(range(256)) * 8)
@@ -518,6 +525,17 @@ def test_a_row_of_too_many_cells_and_empty_rows(tmp_path: Path) -> None:
     assert rows[1] == Unreadable("row 2", "3 cells in a table of 2 columns")
     assert rows[2] == Unreadable("3", "no text in column 'text'")
     assert rows[3] == Read("4", "", "d")
+
+
+def test_a_quote_that_is_never_closed_costs_no_silent_loss(tmp_path: Path) -> None:
+    rows = "".join(f'{n},"row {n}"\n' for n in range(20_000))
+    results = read(tmp_path / "a.csv", "id,text\n" + rows + '20000,"open\n20001,"next"\n20002,"last"\n')
+    assert results[19_999] == Read("19999", "", "row 19999")
+    assert results[20_000] == Unreadable("row 20001", "broken quoting in lines 20002 to 20003: ',' expected after '\"'")
+    assert results[20_001:] == [Read("20002", "", "last")]
+    assert read(tmp_path / "b.csv", "id,text\n" + rows + '20000,"open\n')[-1] == Unreadable(
+        "row 20001", "broken quoting in lines 20002 to 20002: unexpected end of data"
+    )
 
 
 def test_columns_are_guessed_by_name_and_else_by_length(tmp_path: Path) -> None:

@@ -193,6 +193,17 @@ def test_more_than_a_fifth_gone_stops(tmp_path: Path, connection: Connection) ->
     assert names(run(connection, root).gone) == ["f0.txt", "f1.txt"]  # exactly a fifth
 
 
+def test_files_that_were_never_read_are_no_loss(tmp_path: Path, connection: Connection) -> None:
+    root = tmp_path / "root"
+    write(root, a_txt="a", b_png="b", c_png="c")
+    assert [file.problem for file in run(connection, root).new] == ["", "unsupported format .png", "unsupported format .png"]
+    (root / "b.png").unlink()
+    (root / "c.png").rename(root / "d.png")
+    scan = run(connection, root)
+    assert names(scan.gone) == ["b.png", "c.png"]
+    assert names(scan.new) == ["d.png"]
+
+
 def test_many_gone_files_go_when_it_is_allowed(tmp_path: Path, connection: Connection) -> None:
     root = tmp_path / "root"
     write(root, a_txt="a", b_txt="b")

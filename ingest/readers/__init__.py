@@ -12,7 +12,7 @@ from ingest.readers.content import open_content, read_content
 from ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
 from ingest.readers.tables import read_rows
 
-__all__ = ["Read", "ReaderOptions", "Unreadable", "format_of", "read_file"]
+__all__ = ["Read", "ReaderOptions", "Unreadable", "format_of", "read_file", "unsupported"]
 
 _FORMATS = {
     ".txt": "txt",
@@ -45,6 +45,14 @@ def format_of(name: str) -> str | None:
     return None if packed and kind not in _GZIPPED else kind
 
 
+def unsupported(name: str) -> str:
+    """The reason why a file of this name is not read, "" when its format is known."""
+    if format_of(name) is not None:
+        return ""
+    suffixes = Path(os.fsencode(name).decode("utf-8", "replace")).suffixes
+    return f"unsupported format {''.join(suffixes[-2:] if suffixes[-1].lower() == '.gz' else suffixes[-1:])}"
+
+
 def read_file(path: Path, options: ReaderOptions | None = None) -> Iterator[Read | Unreadable]:
     """The documents of a file, lazily: one for most formats, one for each row of a table.
 
@@ -63,10 +71,9 @@ def read_file(path: Path, options: ReaderOptions | None = None) -> Iterator[Read
 
 
 def _read(path: Path, options: ReaderOptions) -> Iterator[Read | Unreadable]:
-    name = os.fsencode(path.name).decode("utf-8", "replace")
-    kind = format_of(name)
+    kind = format_of(path.name)
     if kind is None:
-        raise SetAside(f"unsupported format {''.join(Path(name).suffixes[-2:] if name.lower().endswith('.gz') else [Path(name).suffix])}")
+        raise SetAside(unsupported(path.name))
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
         raise SetAside("not a regular file")
     limit = options.max_bytes

@@ -31,7 +31,7 @@ class _Dialect(csv.Dialect):
 def rows(path: Path, max_bytes: int) -> Iterator[Row]:
     """The rows below the header, or all rows (columns "column 1" …) when the first row is no header.
 
-    Raises SetAside for an empty file, csv.Error for a broken one, NotText for binary content.
+    Raises SetAside for an empty file, NotText for binary content.
     """
     with open_content(path) as stream:
         encoding = detect_stream(stream)
@@ -43,11 +43,19 @@ def rows(path: Path, max_bytes: int) -> Iterator[Row]:
     dialect, header = _layout(sample, whole)
     csv.field_size_limit(min(max_bytes, 1 << 30))
     with open_text(path, encoding.name, encoding.errors) as file:
-        # Strict parsing would end the whole table at one stray quote far down.
-        reader = csv.reader(file, dialect, strict=False)
+        reader = csv.reader(file, dialect)
         names: list[str] | None = None
         number = 0
-        for cells in reader:
+        while True:
+            first_line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                number += 1
+                yield Row(f"row {number}", {}, f"broken quoting in lines {first_line} to {reader.line_num}: {error}")
+                continue
             if not any(cells):
                 continue
             if names is None:

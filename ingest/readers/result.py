@@ -59,7 +59,7 @@ class SetAside(Exception):
 
 def one_line(text: str, length: int = TITLE_LENGTH) -> str:
     """`text` on one line, without control characters and broken surrogates, cut to `length`."""
-    line = _UNPRINTABLE.sub(" ", text).strip()
+    line = _UNPRINTABLE.sub(" ", text[: 10 * length]).strip()
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
@@ -84,7 +84,7 @@ def _clean_value(value: Any) -> Any:
 def _clean_scalar(value: Any) -> str | int | float | bool | None:
     match value:
         case str():
-            return re.sub(r"[\x00\ud800-\udfff]", "\ufffd", value.strip())[:VALUE_LENGTH]
+            return re.sub(r"[\x00\ud800-\udfff]", "\ufffd", value.strip()[:VALUE_LENGTH])
         case bool():
             return value
         case int():

@@ -9,6 +9,7 @@ from typing import Any
 from ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, clean_metadata, one_line
 
 SAMPLE_ROWS = 200
+SAMPLE_CHARACTERS = 10_000_000
 ID_LENGTH = 500
 # Customary names, the surest first, compared without case and with "_" for spaces and hyphens.
 TEXT_NAMES = (
@@ -47,10 +48,14 @@ def read_rows(rows: Iterable[Row], options: ReaderOptions) -> Iterator[Read | Un
     """
     iterator = iter(rows)
     sample: list[Row] = []
+    size = 0
     broken: Exception | None = None
     try:
         for row in islice(iterator, SAMPLE_ROWS):
-            sample.append(row)  # noqa: PERF402  # one by one: what came before the damage is still read
+            sample.append(row)  # one by one: what came before the damage is still read
+            size += sum(len(cell) for cell in row.cells.values() if isinstance(cell, str))
+            if size > SAMPLE_CHARACTERS:
+                break
     except Exception as error:
         broken = error
     if not sample and broken is None:

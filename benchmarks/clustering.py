@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ingest.documents import Document  # noqa: E402
-from resolution.clusters import content_words, solve  # noqa: E402
+from resolution.clusters import solve
+from resolution.contexts import content_words  # noqa: E402
 from resolution.document_names import group  # noqa: E402
 from resolution.units import Constraints, Unit  # noqa: E402
 
@@ -87,7 +88,13 @@ def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demo
 
 
 def baseline(mentions: dict[str, list[Mention]]) -> dict[tuple[str, int, int], str]:
-    return {(m.document, m.start, m.end): f"{m.text}\t{m.label}" for ms in mentions.values() for m in ms}
+    """One node per exact name and label, a leading determiner and a final possessive trimmed as the scorer trims them."""
+    trim = scorer().trim
+    nodes = {}
+    for m in (m for ms in mentions.values() for m in ms):
+        start, end = trim(m.text, 0, len(m.text))
+        nodes[m.document, m.start, m.end] = f"{m.text[start:end]}\t{m.label}"
+    return nodes
 
 
 def score(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], nodes: dict[tuple[str, int, int], str]) -> dict[str, Any]:

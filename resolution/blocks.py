@@ -7,9 +7,9 @@ of one name; there only units whose heads really differ by a slip meet, so that 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from resolution.document_names import is_slip
-from resolution.name_tables import squash
-from resolution.names import demonym_of, is_generic, person_parts
+from resolution.name_tables import places, squash
+from resolution.names import demonym_of, is_generic, is_slip
+from resolution.persons import is_given_name, looks_like_person, person_parts
 from resolution.units import Unit
 
 UnitKey = tuple[str, str]
@@ -23,29 +23,44 @@ def linking_names(unit: Unit) -> list[str]:
     return [unit.head, *sorted(rest)]
 
 
-def surname_keys(unit: Unit) -> list[str]:
-    """The surname of a unit that is named like a person, as the name by which another document may call it."""
-    if not is_person_like(unit):
-        return []
-    parts = person_parts(unit.head)
-    return [] if parts is None else [parts.last]
+def surname_of(unit: Unit) -> str:
+    """The surname of a unit that is named like a person, as another document may call it; else ""."""
+    parts = person_parts(unit.head) if head_is_person(unit) else None
+    return parts.last if parts else ""
 
 
-def is_person_like(unit: Unit) -> bool:
-    """Whether the unit's head has the shape of a full personal name and half of its mentions say person."""
+def head_is_person(unit: Unit) -> bool:
+    """Whether the unit's head is a person's full name, by its shape and labels."""
     labels = unit.labels
-    return person_parts(unit.head) is not None and labels.get("PERSON", 0) * 2 >= sum(labels.values())
+    return looks_like_person(unit.head, labels, sum(labels.values()))
+
+
+def word_key(head: str) -> str:
+    """A name's words in the order of the alphabet, without a plural s unless the name may be a person's ("Owens" is not "Owen")."""
+    tokens = head.split()
+    if not is_given_name(tokens[0]):
+        tokens = [t.removesuffix("s") if len(t) > 3 else t for t in tokens]
+    return " ".join(sorted(tokens))
+
+
+def without_country(head: str) -> str:
+    """The name without the country in front ("united states food and drug administration"), where three words or more are left; else ""."""
+    tokens = head.split()
+    for size in (1, 2):
+        if len(tokens) >= size + 3 and " ".join(tokens[:size]) in places().names:
+            return " ".join(tokens[size:])
+    return ""
 
 
 def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
     """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
     if is_generic(unit.head):
         return frozenset({f"only:{unit.document}\x1f{unit.head}"})
-    keys = {f"name:{n}" for n in [*linking_names(unit), *surname_keys(unit)]}
+    keys = {f"name:{n}" for n in [*linking_names(unit), surname_of(unit), without_country(unit.head)] if n}
     tokens = unit.head.split()
     if len(tokens) > 1:
         keys.add("spelling:" + squash(unit.head))
-        keys.add("words:" + " ".join(sorted(tokens)))
+        keys.add("words:" + word_key(unit.head))
     if unit.wikidata_id:
         keys.add("wikidata:" + unit.wikidata_id)
     if unit.registry_id:

@@ -1,309 +1,283 @@
 """Which units of different documents are one thing. Pure: the answer for a block depends on the units of that block alone.
 
-Evidence is used best first: what people judged, confident links, equal names, then short names to their owners and spelling variants.
-Constraints hold where clusters form, so that no chain of merges gets round them.
+Evidence is used best first: what people judged, confident links, equal names, variants of full names, short names and their owners.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from resolution.blocks import UnitKey, blocks, is_person_like, linking_names, surname_keys
-from resolution.document_names import is_slip
-from resolution.entity_types import compatible, majority
+from resolution.blocks import blocks, head_is_person, linking_names, slip_keys, surname_of, without_country, word_key
+from resolution.canonical import canonical_name
+from resolution.constrained import Partition
+from resolution.contexts import Context, nearest
+from resolution.entity_types import majority
 from resolution.name_tables import squash
-from resolution.names import demonym_of, is_generic, is_given_name, person_parts, same_given_name
+from resolution.names import demonym_of, is_generic, is_place_name, is_slip
+from resolution.persons import PersonParts, given_keys, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-Context = Callable[[str], frozenset[str]]
+CLUSTERING_VERSION = 1
+"""Raise when a rule changes what `solve` answers."""
+
+MARGIN = 0.02
+"""By how much the nearest owner's context must beat the next one's."""
+DOMINANT = 2
+"""How many times as many documents must use an organisation's short name for one owner as for the next."""
 
 
 def solve(units: Sequence[Unit], constraints: Constraints, context: Context, demonyms: bool = False) -> Solution:
     """Clusters of the units of one or more whole blocks, and the decisions behind them.
 
-    `context(document)` gives the content words of a document (see content_words); it is asked only where a short name has
-    several owners. `demonyms` unites a people's name with its country. The result does not depend on the order of `units`, and
+    `context(document)` gives the content words of a document (see contexts.content_words); it is asked only where a short name
+    has several owners. `demonyms` unites a people's name with its country. The result does not depend on the order of `units`, and
     equals the union of the results for single blocks.
     """
     clusters: list[Cluster] = []
     decisions: list[Decision] = []
     for block in blocks(units, sorted(constraints.same), demonyms):
-        solution = _Block(block, constraints, context, demonyms).solve()
-        clusters += solution.clusters
-        decisions += solution.decisions
-    return Solution(clusters, decisions)
-
-
-def content_words(text: str) -> frozenset[str]:
-    """The words of a text that tell its subject: in lower case, four letters or more."""
-    return frozenset(w for w in _WORD.findall(text.casefold()))
-
-
-import re  # noqa: E402
-
-_WORD = re.compile(r"[^\W\d_]{4,}")
-
-
-@dataclass
-class _Group:
-    """A cluster while it forms."""
-
-    members: list[int]
-    wikidata: set[str] = field(default_factory=set)
-    registry: set[str] = field(default_factory=set)
-    types: set[str] = field(default_factory=set)
+        solver = _Block(block, constraints, context, demonyms)
+        solver.solve()
+        clusters += solver.clusters()
+        decisions += solver.decisions
+    return Solution(sorted(clusters, key=lambda c: c.units), sorted(decisions, key=lambda d: (d.scope, d.kind, d.names, d.verdict)))
 
 
 def firm_type(unit: Unit) -> str:
-    """The unit's type where its document leaves no doubt, else OTHER, which goes with everything."""
+    """The unit's type where its document leaves no doubt (PERSON or PLACE), else OTHER, which goes with everything.
+
+    A recogniser's single label is noise; a person's full name, or the same label again and again, is none.
+    """
     labels = unit.labels
     total = sum(labels.values())
     type_ = majority(labels)
-    if is_person_like(unit) and labels.get("PERSON", 0) == total:
-        parts = person_parts(unit.head)
-        if parts and is_given_name(parts.given[0]):
-            return "PERSON"
-    if type_ in ("PLACE",) and total >= 2 and len([l for l in labels if majority({l: 1}) == type_]) == len(labels):
-        return type_
+    agreeing = sum(count for label, count in labels.items() if majority({label: 1}) == type_)
+    if agreeing < total:
+        return "OTHER"
+    if type_ == "PERSON" and (head_is_person(unit) or total > 2):
+        return "PERSON"
+    if type_ == "PLACE" and (total > 2 or is_place_name(unit.head)):
+        return "PLACE"
     return "OTHER"
 
 
 class _Block:
+    """One block while it is solved."""
+
     def __init__(self, units: list[Unit], constraints: Constraints, context: Context, demonyms: bool):
         self.units = units
         self.context = context
         self.demonyms = demonyms
-        self.index = {u.key: i for i, u in enumerate(units)}
-        self.parent = list(range(len(units)))
-        self.groups = {
-            i: _Group(
-                [i], {u.wikidata_id} if u.wikidata_id else set(), {u.registry_id} if u.registry_id else set(), {firm_type(u)} - {"OTHER"}
-            )
-            for i, u in enumerate(units)
-        }
-        self.same = sorted((self.index[a], self.index[b]) for a, b in constraints.same if a in self.index and b in self.index)
-        self.apart: dict[int, set[int]] = defaultdict(set)
-        for a, b in constraints.different:
-            if a in self.index and b in self.index:
-                self.apart[self.index[a]].add(self.index[b])
-                self.apart[self.index[b]].add(self.index[a])
+        self.partition = Partition(units, constraints, firm_type)
         self.decisions: list[Decision] = []
         self.heads: dict[str, list[int]] = {}
         for i, u in enumerate(units):
             self.heads.setdefault(u.head, []).append(i)
+        self.owners = self._owners()
 
-    def find(self, i: int) -> int:
-        while self.parent[i] != i:
-            self.parent[i] = self.parent[self.parent[i]]
-            i = self.parent[i]
-        return i
+    def solve(self) -> None:
+        if len(self.units) == 1:
+            return
+        for i, j in self.partition.judged_same:
+            if self.partition.join(i, j):
+                self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
+        self._same_ids()
+        short = [h for h in self.heads if h in self.owners]
+        for head in sorted(self.heads):
+            if head not in self.owners:
+                self._same_name(head, self.heads[head])
+        self._variants()
+        for head in sorted(short, key=lambda h: (-len(h.split()), -len(h), h)):
+            self._short_name(head)
+        if self.demonyms:
+            self._demonyms()
 
-    def allowed(self, i: int, j: int) -> bool:
-        """Whether the clusters of two units may become one (promise 4)."""
-        a, b = self.groups[self.find(i)], self.groups[self.find(j)]
-        wikidata = a.wikidata | b.wikidata
-        if len(wikidata) > 1 or (len(a.registry | b.registry) > 1 and not (a.wikidata and a.wikidata == b.wikidata)):
-            return False
-        if not all(compatible(x, y) for x in a.types for y in b.types):
-            return False
-        small, large = (a, b) if len(a.members) <= len(b.members) else (b, a)
-        root = self.find(large.members[0])
-        return not any(self.find(x) == root for m in small.members for x in self.apart.get(m, ()))
+    def _owners(self) -> dict[str, list[int]]:
+        """Short names, with the units of longer names that they are short for."""
+        owners: dict[str, list[int]] = {}
+        for i, u in enumerate(self.units):
+            names = {*linking_names(u)[1:], surname_of(u), u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
+            for name in names:
+                owners.setdefault(name, []).append(i)
+        return owners
 
-    def join(self, i: int, j: int) -> bool:
-        """Unite the clusters of two units if they may be one; says whether they are one now."""
-        a, b = self.find(i), self.find(j)
-        if a == b:
-            return True
-        if not self.allowed(i, j):
-            return False
-        keep, gone = (a, b) if (len(self.groups[a].members), -a) >= (len(self.groups[b].members), -b) else (b, a)
-        self.parent[gone] = keep
-        into, from_ = self.groups[keep], self.groups.pop(gone)
-        into.members += from_.members
-        into.wikidata |= from_.wikidata
-        into.registry |= from_.registry
-        into.types |= from_.types
-        return True
-
-    def solve(self) -> Solution:
-        if len(self.units) > 1:
-            for i, j in self.same:
-                self.join(i, j)
-            self._by_id()
-            self._by_name()
-            self._variants()
-            self._short_names()
-        return Solution(self._clusters(), self.decisions)
-
-    def _by_id(self) -> None:
-        for kind in ("wikidata_id", "registry_id"):
+    def _same_ids(self) -> None:
+        for kind, verdict in (("wikidata_id", "same Wikidata item"), ("registry_id", "same registry entry")):
             by_id: dict[str, list[int]] = {}
             for i, u in enumerate(self.units):
                 if value := getattr(u, kind):
                     by_id.setdefault(value, []).append(i)
-            for members in by_id.values():
-                self._join_all(members)
+            for value, members in sorted(by_id.items()):
+                if len(members) > 1:
+                    self._join(self.units[members[0]].head, members, verdict, {kind: value})
 
-    def _join_all(self, members: Sequence[int]) -> list[int]:
-        """Unite what may be united, the commonest first; returns one member of each cluster that remains."""
-        ordered = sorted(members, key=lambda i: (-sum(self.units[i].labels.values()), i))
-        kept: list[int] = []
-        for i in ordered:
-            if not any(self.join(k, i) for k in kept):
-                kept.append(i)
-        return kept
-
-    def _owned(self) -> dict[str, list[int]]:
-        """Short names with the units of whose longer names they are a part."""
-        owners: dict[str, list[int]] = {}
-        for i, u in enumerate(self.units):
-            names = set(linking_names(u)[1:]) | set(surname_keys(u))
-            if "," in u.head:
-                names.add(u.head.partition(",")[0])
-            for name in names - {u.head}:
-                owners.setdefault(name, []).append(i)
-        return owners
-
-    def _by_name(self) -> None:
-        owners = self._owned()
-        for head, members in sorted(self.heads.items()):
-            if is_generic(head) or head in owners:
-                continue
-            self._join_all(members)
-
-    def _short_names(self) -> None:
-        owners = self._owned()
-        for head, members in sorted(self.heads.items()):
-            if is_generic(head) or head not in owners:
-                continue
-            # Owners that are themselves persons' full names take surnames; label evidence of the bare name decides with them.
-            roots = sorted({self.find(i) for i in owners[head]})
-            labels: Counter[str] = Counter()
-            for i in members:
-                labels.update(self.units[i].labels)
-            persons = [r for r in roots if "PERSON" in self.groups[r].types or is_person_like(self.units[r])]
-            if majority(labels) == "PERSON":
-                roots = persons or roots
-            elif persons and len(persons) < len(roots):
-                roots = [r for r in roots if r not in persons]
-            elif persons and majority(labels) != "PERSON" and labels["PERSON"] * 4 < labels.total():
-                roots = []
-            if not roots:
-                self._join_all(members)
-            elif len(roots) == 1:
-                for i in members:
-                    self.join(roots[0], i)
-                self._join_all([i for i in members if self.find(i) != self.find(roots[0])] or members[:1])
-            else:
-                self._several_owners(head, members, owners[head], roots)
-
-    def _several_owners(self, head: str, members: list[int], owners: list[int], roots: list[int]) -> None:
-        documents: dict[int, list[str]] = defaultdict(list)
-        for i in owners:
-            if self.find(i) in roots:
-                documents[self.find(i)].append(self.units[i].document)
-        for i in members:
-            mine = self.context(self.units[i].document)
-            scored = sorted(
-                ((round(max(_overlap(mine, self.context(d)) for d in sorted(set(ds))), 3), -r) for r, ds in documents.items()), reverse=True
-            )
-            (best, root), (second, _) = scored[0], scored[1]
-            margin = round(best - second, 3)
-            candidates = tuple({"name": self.units[-r].head, "score": s} for s, r in scored[:5])
-            if margin >= 0.05:
-                self.join(-root, i)
-                self.decisions.append(Decision(head, "merge", (head, self.units[-root].head), "context", candidates, {"margin": margin}))
-            else:
-                self.decisions.append(
-                    Decision(head, "abstain", (head, self.units[i].document), "several owners", candidates, {"margin": margin})
-                )
+    def _same_name(self, head: str, members: list[int]) -> None:
+        """One node per name. Units with a confident link come first; those without go to the node that most of them make."""
+        if is_generic(head) or len(members) == 1:
+            return
+        linked = [i for i in members if self.partition.cluster(i).wikidata or self.partition.cluster(i).registry]
+        nodes = self.partition.join_all(linked)
+        rest = [i for i in members if self.partition.find(i) not in nodes]
+        if len(nodes) > 1 and rest:
+            self._several(head, rest, {r: [i for i in linked if self.partition.find(i) == r] for r in nodes})
+            return
+        self._join(head, members, "same name", {"documents": len(members)})
 
     def _variants(self) -> None:
-        """Full names: the same words or letters in another arrangement, dropped middle names, nicknames, slips."""
-        for key in (lambda h: squash(h), lambda h: " ".join(sorted(h.split()))):
-            same: dict[str, list[int]] = {}
-            for head, members in sorted(self.heads.items()):
-                if not is_generic(head) and len(head.split()) > 1:
-                    same.setdefault(key(head), []).append(members[0])
-            for members in same.values():
-                self._join_all(members)
-        by_last: dict[str, list[int]] = {}
-        for head, members in sorted(self.heads.items()):
-            if is_person_like(self.units[members[0]]) and (parts := person_parts(head)):
-                by_last.setdefault(parts.last, []).append(members[0])
-        for people in by_last.values():
-            for i in people:
-                a = person_parts(self.units[i].head)
-                found = []
-                for j in people:
-                    b = person_parts(self.units[j].head)
-                    if a and b and i != j and self.find(i) != self.find(j) and same_given_name(a.given[0], b.given[0]):
-                        if len(a.given[0]) == 1 or len(b.given[0]) == 1:
-                            if not (a.given[0][0] == b.given[0][0]):
-                                continue
-                        if len(a.given) > 1 and len(b.given) > 1 and not same_given_name(a.given[1], b.given[1]):
-                            continue
-                        found.append(j)
-                if len({self.find(j) for j in found}) == 1:
-                    self.join(i, found[0])
-        heads = sorted(self.heads)
-        from resolution.blocks import slip_keys
+        """Full names: the same letters or words in another arrangement, slips, persons with other forms of their given names."""
+        self._same_key(squash, "same letters")
+        self._same_key(word_key, "same words")
+        self._persons()
+        self._slips()
 
-        slips: dict[str, list[str]] = {}
-        for h in heads:
-            for k in slip_keys(h):
-                slips.setdefault(k, []).append(h)
-        for k in sorted(slips):
-            hs = slips[k]
-            for n, x in enumerate(hs):
-                for y in hs[n + 1 :]:
-                    if is_slip(x, y):
-                        self.join(self.heads[x][0], self.heads[y][0])
-        if self.demonyms:
-            for h in heads:
-                if (c := demonym_of(h)) and c in self.heads:
-                    self.join(self.heads[h][0], self.heads[c][0])
+    def _same_key(self, key: Callable[[str], str], verdict: str) -> None:
+        same: dict[str, list[str]] = {}
+        for head in sorted(self.heads):
+            if not is_generic(head) and len(head.split()) > 1:
+                same.setdefault(key(head), []).append(head)
+        for heads in same.values():
+            if len(heads) > 1:
+                self._join(heads[0], [i for h in heads for i in self.heads[h]], verdict, {"names": heads})
 
-    def _clusters(self) -> list[Cluster]:
-        out = []
-        for group in self.groups.values():
-            units = [self.units[i] for i in sorted(group.members)]
-            out.append(
-                Cluster(
-                    tuple(sorted(u.key for u in units)),
-                    canonical_name(units),
-                    canonical_type(units),
-                    min(group.wikidata, default=None),
-                    min(group.registry, default=None),
-                )
+    def _persons(self) -> None:
+        """Each full name of a surname, the fuller first, to the one fuller name that it can be short for."""
+        by_surname: dict[str, list[tuple[str, PersonParts]]] = {}
+        for head, members in self.heads.items():
+            parts = person_parts(head)
+            if parts and any(head_is_person(self.units[i]) for i in members):
+                by_surname.setdefault(parts.last, []).append((head, parts))
+        for people in by_surname.values():
+            people.sort(key=lambda p: specificity(p[1]), reverse=True)
+            filed: dict[str, list[tuple[str, PersonParts]]] = {}
+            for head, parts in people:
+                under, looked_for = given_keys(parts.given[0])
+                found = {h: p for key in sorted(looked_for) for h, p in filed.get(key, ())}
+                fuller = [h for h, p in found.items() if may_be_one_person(p, parts)]
+                for key in under | {f"={w}" for w in parts.words[1:-1]}:
+                    filed.setdefault(key, []).append((head, parts))
+                roots = self.partition.roots(self.heads[h][0] for h in fuller)
+                if len(roots) == 1:
+                    self._join_variant(head, fuller[0], "fuller name of a person", lambda a, b: _may_be_one_person(a, b))
+
+    def _slips(self) -> None:
+        by_key: dict[str, list[str]] = {}
+        for head in sorted(self.heads):
+            for key in slip_keys(head):
+                by_key.setdefault(key, []).append(head)
+        pairs = {(a, b) for heads in by_key.values() for n, a in enumerate(heads) for b in heads[n + 1 :] if is_slip(a, b)}
+        for a, b in sorted(pairs):
+            self._join_variant(a, b, "slip of the pen", is_slip)
+
+    def _join_variant(self, a: str, b: str, verdict: str, alike: Callable[[str, str], bool]) -> None:
+        """Unite two names that are alike, if every variant already in the one's cluster is like every one in the other's."""
+        i, j = self.heads[a][0], self.heads[b][0]
+        left, right = self.partition.cluster(i).variants | {a}, self.partition.cluster(j).variants | {b}
+        if all(x == y or alike(x, y) for x in left for y in right):
+            self._join(a, [i, j], verdict, {"names": [a, b]})
+            self.partition.cluster(i).variants |= left | right
+
+    def _short_name(self, head: str) -> None:
+        """A short name in documents that do not say what it is short for: to its owner, by context where it has several."""
+        members = self.heads[head]
+        if is_generic(head):
+            return
+        people, others = [], []
+        for i in self.owners[head]:
+            (people if surname_of(self.units[i]) == head else others).append(i)
+        labels: Counter[str] = Counter()
+        for i in members:
+            labels.update(self.units[i].labels)
+        if people and others:
+            people, others = (people, []) if majority(labels) == "PERSON" else ([], others)
+        if people and not self._may_be_surname(head, labels):
+            people = []
+        places_ = [i for i in members if people and firm_type(self.units[i]) == "PLACE"]
+        members = [i for i in members if i not in places_]
+        self._same_name(head, places_)
+        owners: dict[int, list[int]] = defaultdict(list)
+        for i in people or others:
+            owners[self.partition.find(i)].append(i)
+        if not owners or not members:
+            self._same_name(head, members)
+        elif len(owners) == 1:
+            root = next(iter(owners))
+            verdict = "only owner of the surname" if people else "only owner of the short name"
+            self._join(head, [root, *members], verdict, {"owner": self.units[root].head})
+        else:
+            self._several(head, members, owners, dominant=not people)
+
+    @staticmethod
+    def _may_be_surname(head: str, labels: Mapping[str, int]) -> bool:
+        total = sum(labels.values())
+        return labels.get("PERSON", 0) * 4 >= total or (is_surname(head) and not is_place_name(head) and total < 4)
+
+    def _several(self, head: str, members: list[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
+        """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""
+        ranked = sorted(owners, key=lambda r: (-len(owners[r]), self.units[r].key))
+        if dominant and len(owners[ranked[0]]) >= DOMINANT * len(owners[ranked[1]]):
+            self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
+            return
+        ranked.sort(key=lambda r: self.units[r].key)
+        for i in members:
+            scores = nearest(self.units[i].document, [[self.units[o].document for o in owners[r]] for r in ranked], self.context)
+            order = sorted(range(len(ranked)), key=lambda n: (-scores[n], n))
+            margin = round(scores[order[0]] - scores[order[1]], 3)
+            candidates = tuple(
+                {"name": self.units[ranked[n]].head, "document": self.units[ranked[n]].document, "score": scores[n]} for n in order[:5]
             )
-        return sorted(out, key=lambda c: c.units)
+            features = {"margin": margin, "needed": MARGIN, "owners": len(ranked)}
+            if margin >= MARGIN and self.partition.join(ranked[order[0]], i):
+                self._decide("merge", head, [i, ranked[order[0]]], "nearest context", features, candidates)
+            else:
+                self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
+
+    def _demonyms(self) -> None:
+        for head, members in sorted(self.heads.items()):
+            country = demonym_of(head)
+            if country in self.heads:
+                self._join(head, [*self.heads[country], *members], "people of a country", {"country": country})
+
+    def _join(self, scope: str, members: Sequence[int], verdict: str, features: dict[str, Any]) -> None:
+        before = self.partition.roots(members)
+        if len(before) == 1:
+            return
+        kept = self.partition.join_all(members)
+        if len(kept) < len(before):
+            self._decide("merge", scope, members, verdict, features)
+        if len(kept) > 1:
+            self._decide("split", scope, members, self.partition.obstacle(kept[0], kept[1]), features)
+
+    def _decide(
+        self,
+        kind: str,
+        scope: str,
+        members: Sequence[int],
+        verdict: str,
+        features: Mapping[str, Any],
+        candidates: tuple[dict[str, Any], ...] = (),
+    ) -> None:
+        units = [self.units[i] for i in sorted(set(members))]
+        names = tuple(sorted({u.head for u in units}))
+        spans = tuple({"document": u.document, "start": s[0], "end": s[1]} for u in units[:6] for s in _spans_of_head(u)[:1])
+        self.decisions.append(Decision(scope, kind, names, verdict, candidates, dict(features), "", spans))
+
+    def clusters(self) -> list[Cluster]:
+        """The clusters as they stand."""
+        return [self._cluster(g.members, g.wikidata, g.registry) for g in self.partition.clusters.values()]
+
+    def _cluster(self, members: Iterable[int], wikidata: set[str], registry: set[str]) -> Cluster:
+        units = [self.units[i] for i in sorted(members)]
+        labels: Counter[str] = Counter()
+        for u in units:
+            labels.update(u.labels)
+        name = canonical_name(units, self.owners)
+        return Cluster(tuple(u.key for u in units), name, majority(labels), min(wikidata, default=None), min(registry, default=None))
 
 
-def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / (len(a) * len(b)) ** 0.5 if a and b else 0.0
+def _may_be_one_person(a: str, b: str) -> bool:
+    left, right = person_parts(a), person_parts(b)
+    return left is not None and right is not None and may_be_one_person(left, right)
 
 
-def canonical_name(units: Iterable[Unit]) -> str:
-    """The commonest spelling among the units' full names (heads that are no one else's short form), ties to the longest."""
-    counts: Counter[str] = Counter()
-    spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for u in units:
-        for n in u.names:
-            if n.name == u.head or len(u.names) == 1:
-                counts[n.name] += n.count
-                spellings[n.name].update(n.surfaces)
-    if not counts:
-        u = min(units, key=lambda u: u.key)
-        return u.names[0].surface if u.names else u.head
-    best = max(counts, key=lambda n: (len(n.split()) > 1, counts[n], len(n), n))
-    return max(spellings[best], key=lambda s: (not s.isupper(), spellings[best][s], len(s), s))
-
-
-def canonical_type(units: Iterable[Unit]) -> str:
-    """The commonest type of all the mentions."""
-    total: Counter[str] = Counter()
-    for u in units:
-        total.update(u.labels)
-    return majority(total)
+def _spans_of_head(unit: Unit) -> list[tuple[int, int]]:
+    return [span for n in unit.names if n.name == unit.head or len(unit.names) == 1 for span in n.evidence]

@@ -70,7 +70,7 @@ def plain(text: str) -> str:
     folded = anyascii(unicodedata.normalize("NFKC", text).casefold()).lower()
     out: list[str] = []
     for i, c in enumerate(folded):
-        if c.isalnum() or c in "&+#":
+        if c.isalnum() or c in "&#" or (c == "+" and not folded[i + 1 : i + 2].isalnum()):
             out.append(c)
         elif c in "'`":
             continue

@@ -2,17 +2,23 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
-from resolution.name_tables import abbreviations, honorifics, legal_forms, nicknames, places, plain, squash, words
+from rapidfuzz.distance import OSA
+
+from resolution.name_tables import abbreviations, honorifics, legal_forms, places, plain, squash, words
+from resolution.persons import SUFFIXES, is_given_name, is_surname
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "‛": "'", "´": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _EDGES = " \t\"'*_|/\\<>~-,;:!?"
-_DETERMINER = re.compile(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
-_INNER_STATE = re.compile(r"(?<![\w.])(?:U\.S\.A\.?|U\.S\.?|USA|US)(?![\w])")
-_SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv"}
+_DETERMINER = re.compile(r"(?:the|a|an|these|those)\s+(?=\S)", re.IGNORECASE)
+_SPACED_INITIALS = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[A-Z]\.)")
+_INNER_FORMS = ("U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
+_INNER = re.compile(r"(?<![\w.])(?:" + "|".join(re.escape(f).replace(r"\.", r"\.?") for f in _INNER_FORMS) + r")(?!\w)")
+
+NORMALISATION_VERSION = 1
+"""Raise when a table or a rule changes what `normalise` answers: all that is kept under normal forms is then made again."""
 
 
 @lru_cache(maxsize=200_000)
@@ -48,7 +54,7 @@ def _clean(raw: str) -> str:
     """Without invisible characters, quotes and brackets around, a final possessive and a leading determiner."""
     text = unicodedata.normalize("NFKC", raw).translate(_QUOTES).translate(_DASHES)
     text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
-    text = " ".join(text.split()).strip(_EDGES)
+    text = _SPACED_INITIALS.sub("", " ".join(text.split()).strip(_EDGES))
     while len(text) > 1 and ((text[0], text[-1]) in (("(", ")"), ("[", "]")) or text[0] in ")]}" or text[-1] in "([{"):
         text = text[1:-1] if text[0] in "([" and text[-1] in ")]" else text[1:] if text[0] in ")]}" else text[:-1]
         text = text.strip(_EDGES)
@@ -96,8 +102,9 @@ def _core(text: str, person: bool) -> str:
     text = _without_legal_form(text)
     if person:
         text = _turned(text)
-    text = _INNER_STATE.sub("United States", text) if " " in text else text
-    tokens = [t for t in plain(text.replace("&", " & ") if " & " in text else text).split()]
+    if " " in text:
+        text = _INNER.sub(lambda m: places().exact[m[0].replace(".", "")].title(), text)
+    tokens = plain(text.replace("&", " & ") if " & " in text else text).split()
     if person:
         tokens = _without_honorifics(tokens)
     tokens = ["and" if t == "&" else t for t in tokens]
@@ -110,7 +117,7 @@ def _core(text: str, person: bool) -> str:
 def _turned(text: str) -> str:
     """ "Smith, John" as "John Smith"; a suffix after the comma stays behind."""
     last, comma, first = text.partition(",")
-    if not comma or "," in first or plain(first).replace(".", "") in _SUFFIXES or squash(first) in honorifics().trail:
+    if not comma or "," in first or plain(first).replace(".", "") in SUFFIXES or squash(first) in honorifics().trail:
         return text
     return f"{first.strip()} {last.strip()}"
 
@@ -190,17 +197,9 @@ def demonym_of(name: str) -> str | None:
     return table.get(name) or (table.get(name[:-1]) if name.endswith("s") else None)
 
 
-def is_given_name(token: str) -> bool:
-    """Whether a plain token is a known given name or pet form."""
-    return token in words("given_names.txt") or token in nicknames()
-
-
-def same_given_name(a: str, b: str) -> bool:
-    """Whether two given names may be one person's: equal, one the initial of the other, or short and full form."""
-    if a == b or (a and b and (len(a) == 1 or len(b) == 1) and a[0] == b[0]):
-        return True
-    table = nicknames()
-    return bool(table.get(a, frozenset()) & table.get(b, frozenset()))
+def is_place_name(name: str) -> bool:
+    """Whether a normalised name is a country's, bloc's, state's or large city's."""
+    return name in places().names or name in words("cities.txt")
 
 
 def is_generic(name: str) -> bool:
@@ -208,29 +207,25 @@ def is_generic(name: str) -> bool:
     return name in words("generic_heads.txt")
 
 
-@dataclass(frozen=True)
-class PersonParts:
-    """A normalised personal name taken apart: `words` without the suffix, `given` all but the surname, `last` its final word."""
-
-    words: tuple[str, ...]
-    given: tuple[str, ...]
-    last: str
-    suffix: str
-
-
-def person_parts(name: str) -> PersonParts | None:
-    """The parts of a name that has the shape of a full personal name, or None (one word, digits, a comma, small words of titles)."""
-    tokens = name.split()
-    suffix = _SUFFIXES.get(tokens[-1], "") if len(tokens) > 2 else ""
-    if suffix:
-        tokens = tokens[:-1]
-    if not 2 <= len(tokens) <= 6 or "," in name or any(c.isdigit() or c in "&+#" for c in name):
-        return None
-    if any(t in ("of", "the", "and", "for", "in") for t in tokens):
-        return None
-    return PersonParts(tuple(tokens), tuple(tokens[:-1]), tokens[-1], suffix)
-
-
 def is_known_word(token: str) -> bool:
     """Whether a token is a known given name, surname, place, or people."""
-    return is_given_name(token) or token in words("surnames.txt") or _place(token) is not None or demonym_of(token) is not None
+    return is_given_name(token) or is_surname(token) or is_place_name(token) or demonym_of(token) is not None
+
+
+def is_slip(a: str, b: str) -> bool:
+    """Whether two names differ by a slip of the pen: one edit (two in long words) in one word, of which one spelling is no word or name
+    that we know. Two known names (Joan and John, Austria and Australia) are two names, and so are a word and what is derived from it
+    (Korea and Korean).
+    """
+    left, right = a.split(), b.split()
+    unequal = [(x, y) for x, y in zip(left, right, strict=False) if x != y]
+    if len(left) != len(right) or len(unequal) != 1:
+        return False
+    x, y = sorted(unequal[0], key=len)
+    if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0] or y.startswith(x):
+        return False
+    if x[:-2] == y[: len(x) - 2] and len(x) != len(y):
+        return False  # another ending: Sumatra and Sumatran, democrats and democratic
+    if is_known_word(x) and is_known_word(y):
+        return False
+    return OSA.distance(x, y, score_cutoff=2) <= (2 if len(x) >= 9 else 1)

@@ -1,0 +1,346 @@
+"""Which names of one document stand for one thing: the rules, each of which puts short names under longer ones."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from resolution.entity_types import majority
+from resolution.name_tables import places, squash, words
+from resolution.names import demonym_of, is_generic, is_place_name, is_slip, normalise
+from resolution.persons import PersonParts, contains_given, is_given_name, is_initial, looks_like_person, person_parts, same_given_name
+
+Span = tuple[int, int]
+
+
+@dataclass
+class Name:
+    """A normalised name while its document is being grouped. `owner` is the name under which a rule put it."""
+
+    name: str
+    spans: list[Span] = field(default_factory=list)
+    surfaces: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    owner: str | None = None
+    rule: str = ""
+    evidence: tuple[Span, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.tokens = self.name.split()
+
+    @property
+    def count(self) -> int:
+        return len(self.spans)
+
+    @property
+    def type(self) -> str:
+        return majority(self.labels)
+
+    @property
+    def person(self) -> PersonParts | None:
+        """Its parts, when it is a person's full name."""
+        return person_parts(self.name) if looks_like_person(self.name, self.labels, self.count) else None
+
+    @property
+    def acronyms(self) -> list[str]:
+        """Its raw spellings in capitals, without dots and a small plural s, when all of them are written so."""
+        found = [re.sub(r"['’.]|(?<=[A-Z]{2})s\Z|['’]s\Z", "", s.removeprefix("the ")) for s in self.surfaces]
+        return found if all(_ACRONYM.fullmatch(f) for f in found) else []
+
+
+_ACRONYM = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Z][A-Za-z]?[A-Z&0-9]{0,7}")
+_IN_BRACKETS = re.compile(r"\s*[(<\[]\s*(?:the\s+)?((?:[A-Za-z ]{2,20}:\s*)?)[\"“']?([A-Z][\w&.\-]{0,11})[\"”']?\s*[)>\],;]")
+_ALIAS_BETWEEN = re.compile(
+    r"[\s,(\"“']*(?:(?:also|formerly|previously|better|now|originally|commonly|once)\s+)*(?:known|called|named|referred to)\s+as\s+(?:the\s+)?[\"“']?"
+    r"|[\s,(\"“']*(?:a\.?k\.?a\.?|alias|formerly)\s+(?:the\s+)?[\"“']?",
+    re.IGNORECASE,
+)
+_MARKS = frozenset({"TM", "R", "C"})
+_SMALL = frozenset({"of", "the", "and", "for", "in", "on", "de", "la", "et", "du", "des", "und", "&", "at", "to", "a"})
+
+
+class Grouping:
+    """The names of one document while the rules run. A name has at most one owner; no circles."""
+
+    def __init__(self, text: str, names: dict[str, Name]):
+        self.text = text
+        self.names = names
+        self.in_order = sorted(names.values(), key=lambda n: (n.spans[0], n.name))
+        self.people = [(n, parts) for n in self.in_order if (parts := n.person)]
+        self.is_person = {n.name for n, _ in self.people}
+
+    def root(self, name: str) -> str:
+        while (owner := self.names[name].owner) is not None:
+            name = owner
+        return name
+
+    def free(self) -> Iterator[Name]:
+        """Names that have no owner yet, in reading order."""
+        return (n for n in self.in_order if n.owner is None)
+
+    def attach(self, short: Name, owner: Name, rule: str, *evidence: Span) -> None:
+        if short.owner is None and self.root(owner.name) != short.name:
+            short.owner, short.rule = owner.name, rule
+            short.evidence = evidence or (short.spans[0], owner.spans[0])
+
+    def attach_to_best(self, short: Name, owners: Iterable[Name], rule: str) -> None:
+        """To the only owner, or of several to the one with most mentions, then the first."""
+        best = min(owners, key=lambda o: (-o.count, o.spans[0], o.name), default=None)
+        if best is not None:
+            self.attach(short, best, rule)
+
+    def attach_if_only(self, short: Name, owners: Sequence[Name], rule: str) -> None:
+        """To its owner, when all owners are one thing."""
+        if len({self.root(o.name) for o in owners}) == 1:
+            self.attach(short, owners[0], rule)
+
+    def is_place(self, name: str) -> bool:
+        """Whether a name is a place's: by the tables or because the document calls it so."""
+        known = self.names.get(name)
+        return is_place_name(name) or (known is not None and known.type == "PLACE")
+
+
+def apply_rules(text: str, names: dict[str, Name]) -> Grouping:
+    """Put each name under its owner, if it has one in this document."""
+    grouping = Grouping(text, names)
+    for rule in _RULES:
+        rule(grouping)
+    return grouping
+
+
+def _aliases_in_text(g: Grouping) -> None:
+    """ "Long Name (ABBR)", "Firm Corp <TICK>", "A, formerly known as B": the text itself says it."""
+    by_surface = {s: n for n in reversed(g.in_order) for s in n.surfaces}
+    spans = sorted((span, n.name) for n in g.in_order for span in n.spans)
+    for i, ((start, end), key) in enumerate(spans):
+        name = g.names[key]
+        found = _IN_BRACKETS.match(g.text, end)
+        if found:
+            short = by_surface.get(found[2]) or g.names.get(normalise(found[2]))
+            listed = found[1] or "<" in found[0]
+            if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):
+                g.attach(short, name, "alias", (start, found.end()))
+        if i + 1 == len(spans):
+            continue
+        (next_start, next_end), other_key = spans[i + 1]
+        between, other = g.text[end:next_start], g.names[other_key]
+        if other is name or next_start < end or len(between) > 60:
+            continue
+        if _ALIAS_BETWEEN.fullmatch(between) or (between.strip() == "(" and abbreviates(max(name.surfaces), other.surfaces)):
+            short, full = (name, other) if len(name.name) < len(other.name) else (other, name)
+            g.attach(short, full, "alias", (start, next_end))
+
+
+def abbreviates(short: str, surfaces: Iterable[str]) -> bool:
+    """Whether `short` is made of the initials of a surface, or of letters of its words in order, beginning with its first; then at most
+    one of its capitals is no initial.
+    """
+    letters = squash(short)
+    if len(letters) < 2:
+        return False
+    for surface in surfaces:
+        if letters in initials(surface):
+            return True
+        tokens = [squash(t) for t in re.split(r"[\s\-/]+", surface) if squash(t) and t.lower() not in _SMALL]
+        if len(tokens) < 2 or not tokens[0].startswith(letters[0]):
+            continue
+        rest = iter("".join(tokens))
+        firsts = iter(t[0] for t in tokens)
+        strays = sum(c.lower() not in firsts for c in short if c.isupper())
+        if all(c in rest for c in letters) and strays <= 1:
+            return True
+    return False
+
+
+def initials(surface: str) -> set[str]:
+    """The initials of a name's words: of all, without small words, with and without a legal form or a leading country; of one word
+    with capitals inside, its capitals."""
+    found = set()
+    for form in (surface, normalise(surface)):
+        tokens = [t for t in re.split(r"[\s\-/]+", form.replace(".", ". ")) if squash(t)]
+        if tokens and tokens[0].lower() in ("the", "a", "an"):
+            tokens = tokens[1:]
+        variants = [tokens, [t for t in tokens if t.lower() not in _SMALL]]
+        for size in (1, 2):
+            if len(tokens) > size + 1 and " ".join(tokens[:size]).lower() in places().names:
+                variants += [v[size:] for v in variants[:2]]
+        found |= {"".join(squash(t)[0] for t in v) for v in variants if len(v) > 1}
+    if " " not in surface and (capitals := re.findall(r"[A-Z](?=[a-z])", surface)) and len(capitals) > 1:
+        found.add("".join(capitals).lower())
+    return found
+
+
+def _acronyms(g: Grouping) -> None:
+    """Initials both ways, where just one long name of the document has them."""
+    by_initials: dict[str, list[Name]] = {}
+    for n in g.in_order:
+        if n.name not in g.is_person:
+            for letters in sorted({i for s in n.surfaces for i in initials(s)}):
+                by_initials.setdefault(letters, []).append(n)
+    for short in g.free():
+        for letters in sorted({squash(a) for a in short.acronyms}):
+            owners = [o for o in by_initials.get(letters, []) if o is not short]
+            if owners and (len(letters) > 2 or {short.type, owners[0].type} <= {"ORG", "OTHER"}):
+                g.attach_if_only(short, owners, "acronym")
+
+
+def _persons(g: Grouping) -> None:
+    """Full name → the same with fewer names, then surname or given name, with guards against companies and headlines."""
+    by_last: dict[str, list[tuple[Name, PersonParts]]] = {}
+    by_first: dict[str, list[Name]] = {}
+    for n, parts in g.people:
+        by_last.setdefault(parts.last, []).append((n, parts))
+        by_first.setdefault(parts.given[0], []).append(n)
+    for n, parts in g.people:
+        fuller = [o for o, other in by_last[parts.last] if o is not n and _is_fuller(other, parts)]
+        g.attach_to_best(n, fuller, "fuller name")
+    starts_org = {n.tokens[0] for n in g.in_order if len(n.tokens) > 1 and n.type == "ORG" and n.name not in g.is_person}
+    for short in g.free():
+        tokens = short.tokens
+        if short.name in g.is_person or (short.type == "ORG" and tokens[0] in starts_org):
+            continue
+        last = [o for o, parts in by_last.get(tokens[-1], []) if o is not short and _ends_with(parts, tokens)]
+        if last:
+            g.attach_to_best(short, last, "surname")
+        elif short.type == "PERSON" or (is_given_name(tokens[0]) and not g.is_place(short.name)):
+            capitals = all(s.isupper() for s in short.surfaces) and len(tokens[0]) < 6
+            first = [
+                o
+                for o in by_first.get(tokens[0], [])
+                if o is not short and o.tokens[: len(tokens)] == tokens and (not capitals or all(s.isupper() for s in o.surfaces))
+            ]
+            if first:
+                g.attach_to_best(short, first, "given name")
+            elif len(tokens) == 1 and not is_initial(tokens[0]) and not capitals and short.type == "PERSON":
+                pet_forms = (g for g in sorted(by_first) if not is_initial(g) and same_given_name(g, tokens[0]))
+                known_as = [o for given in pet_forms for o in by_first[given]]
+                g.attach_if_only(short, known_as, "given name")
+
+
+def _is_fuller(longer: PersonParts, shorter: PersonParts) -> bool:
+    """Whether one full name of a surname is another with more of its names, or with them spelled out."""
+    size = (len(longer.words), sum(map(len, longer.words)), bool(longer.suffix), longer.words)
+    if size <= (len(shorter.words), sum(map(len, shorter.words)), bool(shorter.suffix), shorter.words):
+        return False
+    return contains_given(longer, shorter) and not (longer.suffix and shorter.suffix and longer.suffix != shorter.suffix)
+
+
+def _ends_with(parts: PersonParts, tokens: list[str]) -> bool:
+    return len(tokens) < len(parts.words) and parts.words[-len(tokens) :] == tuple(tokens)
+
+
+def _organisations(g: Grouping) -> None:
+    """Toyota ← Toyota Motor: what is left off must be in the closed list of tails, and a place keeps its own name."""
+    tails = words("org_tails.txt")
+    for short in g.free():
+        if (
+            is_generic(short.name)
+            or short.type == "PLACE"
+            or is_place_name(short.name)
+            or demonym_of(short.name)
+            or short.name in g.is_person
+        ):
+            continue
+        size = len(short.tokens)
+        owners = [o for o in g.in_order if len(o.tokens) > size and o.tokens[:size] == short.tokens and tails.issuperset(o.tokens[size:])]
+        if any(short.labels[x] for x in ("GPE", "LOC", "FAC")):
+            owners = [o for o in owners if not _INSTITUTIONS.issuperset(o.tokens[size:])]
+        g.attach_to_best(short, owners, "short form")
+
+
+_INSTITUTIONS = frozenset(
+    {"university", "college", "school", "institute", "museum", "bank", "hospital", "hotel", "foundation", "society", "club", "airport"}
+)
+
+
+def _left_off(g: Grouping) -> None:
+    """Red Sox ← Boston Red Sox, Navy ← United States Navy, Katrina ← Hurricane Katrina, Senate ← Senate of the United States:
+    what is left off is a place, a people, a descriptor; or in front of three words or more, anything.
+    """
+    descriptors = words("descriptors.txt")
+    for short in g.free():
+        size = len(short.tokens)
+        # A recogniser takes teams for places, but "Aceh" is not "Banda Aceh".
+        place_like = is_place_name(short.name) or (short.type == "PLACE" and not short.name.endswith("s"))
+        if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person:
+            continue
+        owners = []
+        for o in g.in_order:
+            if len(o.tokens) <= size or o.name in g.is_person or "," in o.name:
+                continue
+            front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
+            if o.tokens[-size:] == short.tokens:
+                place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front)))
+                if front in descriptors or place or (size > 2 and o.tokens[-size - 1] not in _SMALL):
+                    owners.append(o)
+            elif size > 1 or short.type == "ORG":
+                behind = back.removeprefix("of ").removeprefix("the ")
+                if o.tokens[:size] == short.tokens and back.startswith("of ") and not place_like and g.is_place(behind):
+                    owners.append(o)
+        g.attach_if_only(short, owners, "left off")
+
+
+def _rarer(a: Name, b: Name) -> tuple[Name, Name]:
+    """The rarer of two spellings and the other; the longer, then the later counts as rarer."""
+    return (a, b) if (a.count, -len(a.name), -a.spans[0][0], a.name) < (b.count, -len(b.name), -b.spans[0][0], b.name) else (b, a)
+
+
+def _spellings(g: Grouping) -> None:
+    """Spaces, hyphens, apostrophes and plural forms."""
+    by_letters: dict[str, Name] = {}
+    for n in g.free():
+        first = by_letters.setdefault(squash(n.name), n)
+        if first is not n:
+            g.attach(*_rarer(n, first), "spelling")
+    by_stems: dict[str, Name] = {}
+    for n in g.free():
+        if len(n.tokens) > 1:
+            first = by_stems.setdefault(" ".join(t.removesuffix("s") if len(t) > 3 else t for t in n.tokens), n)
+            if first is not n:
+                g.attach(*_rarer(n, first), "spelling")
+    for n in g.free():
+        singular = g.names.get(n.name.removesuffix("s")) if n.name.endswith("s") else None
+        if singular and ((n.acronyms and n.acronyms == singular.acronyms) or (len(n.name) > 4 and n.type == singular.type != "PERSON")):
+            g.attach(*_rarer(n, singular), "plural")
+
+
+def _slips(g: Grouping) -> None:
+    """Slips of the pen: the rarer spelling under the other."""
+    free = [n for n in g.free() if len(n.name) >= 5]
+    for i, a in enumerate(free):
+        for b in free[i + 1 :]:
+            if abs(len(a.name) - len(b.name)) <= 2 and is_slip(a.name, b.name):
+                g.attach(*_rarer(a, b), "slip")
+
+
+def _generic_heads(g: Grouping) -> None:
+    """ "the Court" → the longer name that ends with it, or else begins with it."""
+    for short in g.free():
+        if not is_generic(short.name):
+            continue
+        size = len(short.tokens)
+        longer = [o for o in g.in_order if len(o.tokens) > size and o.name not in g.is_person]
+        ends = [o for o in longer if o.tokens[-size:] == short.tokens]
+        begins = [o for o in longer if o.tokens[:size] == short.tokens]
+        g.attach_to_best(short, ends or [o for o in begins if o.tokens[size] == "of"], "generic head")
+        if short.name in ("north", "south", "east", "west"):
+            g.attach_if_only(short, begins, "generic head")
+
+
+def _regions(g: Grouping) -> None:
+    """ "Cambridge" → "Cambridge, Massachusetts", when the document names one region only."""
+    for short in g.free():
+        g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(short.name + ", ")], "region")
+
+
+_RULES: tuple[Callable[[Grouping], None], ...] = (
+    _aliases_in_text,
+    _spellings,
+    _persons,
+    _acronyms,
+    _organisations,
+    _left_off,
+    _slips,
+    _generic_heads,
+    _regions,
+)

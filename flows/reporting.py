@@ -9,14 +9,16 @@ import orjson
 from sqlalchemy import Connection
 
 from flows import overview, runs
+from flows.explaining import as_json, explain_ids
 from flows.home import Home
 from flows.settings import load_settings
 from graph import communities, summaries
 from graph.model import entity_relations
 from ingest import documents
 from resolution import decisions, entities
+from resolution.audit import by_strength
 
-LARGEST, MERGES, COMMUNITIES, PICTURED = 40, 15, 60, 60
+LARGEST, EXPLAINED, MERGES, COMMUNITIES, PICTURED = 40, 20, 15, 60, 60
 
 
 def write(path: Path, config: Path | None) -> dict[str, Any]:
@@ -27,8 +29,8 @@ def write(path: Path, config: Path | None) -> dict[str, Any]:
     engine = home.open(load_settings(path, config))
     with engine.connect() as connection:
         report = gather(connection)
-    _swap(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
-    _swap(home.report, render(report).encode())
+    swap(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    swap(home.report, render(report).encode())
     return report
 
 
@@ -48,6 +50,7 @@ def gather(connection: Connection) -> dict[str, Any]:
         "changes": changes(connection, last.run),
         "entities": [overview.as_row(n) for n in nodes[:LARGEST]],
         "merges": merges(connection),
+        "explanations": [as_json(e) for e in explain_ids(connection, [n.entity.entity_id for n in nodes[:EXPLAINED]])],
         "communities": _communities(connection),
         "picture": _picture(connection, nodes),
     }
@@ -64,8 +67,7 @@ def changes(connection: Connection, run: int) -> dict[str, list[dict[str, Any]]]
 
 def merges(connection: Connection) -> dict[str, list[dict[str, Any]]]:
     """The merges across documents that rest on most evidence, and those that rest on least."""
-    made = [d for d in decisions.load(connection) if d.kind == "merge"]
-    ordered = sorted(made, key=lambda d: (-float(d.features.get("score", 0.0)), d.names))
+    ordered = by_strength(d for d in decisions.load(connection) if d.kind == "merge")
     rows = [{"names": list(d.names), "verdict": d.verdict, "features": d.features, "spans": list(d.spans)[:3]} for d in ordered]
     return {"most": rows[:MERGES], "least": rows[::-1][:MERGES]}
 
@@ -101,7 +103,8 @@ def _picture(connection: Connection, nodes: list[overview.Node]) -> dict[str, An
     return {"nodes": shown, "edges": [{"source": a, "target": b, "weight": w} for (a, b), w in sorted(weights.items())]}
 
 
-def _swap(path: Path, content: bytes) -> None:
+def swap(path: Path, content: bytes) -> None:
+    """Write a file beside, then put it in place of what is there, so that nobody sees half of it."""
     beside = path.with_name(path.name + ".part")
     with beside.open("wb") as file:
         file.write(content)

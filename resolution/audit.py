@@ -23,11 +23,26 @@ from resolution.entities import entities, memberships
 from resolution.entity_types import TYPES, type_of
 from resolution.knowledge_base import types_of
 from resolution.links import links
-from resolution.units import Link
+from resolution.units import Decision, Link
 
 _DETERMINERS = ("the ", "The ", "THE ", "a ", "A ", "an ", "An ")
 _POSSESSIVES = ("'s", "’s", "'", "’")
 _OTHER_WORDS = {"ORGANIZATION": "ORG", "ORGANISATION": "ORG", "LOCATION": "PLACE"}  # what gold sets call our types
+_STRONGEST_FIRST = (
+    "judged the same",
+    "same Wikidata item",
+    "same registry entry",
+    "same name",
+    "same letters",
+    "same words",
+    "fuller name of a person",
+    "only owner of the short name",
+    "only owner of the surname",
+    "people of a country",
+    "slip of the pen",
+    "most documents mean this one",
+    "nearest context",
+)  # verdicts of merges, see clusters
 _SURE_SHARE = 0.8
 _SHOWN_PARTS = 8
 WEAKEST = 20
@@ -416,6 +431,17 @@ def _text(matched: _Matched, spans: Iterable[Span]) -> str:
 
 
 # Without gold
+
+
+def by_strength(merges: Iterable[Decision]) -> list[Decision]:
+    """Merges across documents, those on most evidence first: by verdict, then those of more names, documents and margin."""
+    rank = {verdict: place for place, verdict in enumerate(_STRONGEST_FIRST)}
+
+    def key(d: Decision) -> tuple[Any, ...]:
+        documents, margin = (float(d.features.get(k) or 0.0) for k in ("documents", "margin"))
+        return (rank.get(d.verdict, len(rank)), -len(d.names), -documents, -margin, d.names, d.scope)
+
+    return sorted(merges, key=key)
 
 
 def standing(connection: Connection) -> Standing:

@@ -1,0 +1,133 @@
+"""Commands that ask how good the graph is: audit against gold, and fitting the weights of linking."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from flows.cli import app
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table, reading
+from flows.progress import console
+from ingest.errors import WrongUse
+from resolution.audit import GoldAudit, Scores, Standing
+
+ShareOption = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 when it is not kept (needs --gold).")]
+_ERRORS_SHOWN = 15
+_MEANING = {
+    "found": "gold mentions found, with their exact span",
+    "exact": "our mentions that are gold mentions",
+    "b3": "B³ of the nodes: precision / recall / F",
+    "pair": "pairs of mentions in one node: precision / recall / F",
+    "redundant": "nodes that double another one's entity",
+    "fused": "nodes that hold two or more entities",
+    "accuracy": "best candidate right, as if a link were always made",
+    "wrong80": "wrong among the surest 80 %",
+    "linked": "found mentions with a link",
+    "wrong": "links that are wrong",
+    "link": "links over all gold mentions: precision / recall / F",
+}
+
+
+@app.command()
+def audit(
+    gold: Annotated[
+        Path | None, typer.Option(help="A gold set: JSON lines of {doc_id, text, mentions: [{start, end, text, qid}]}.")
+    ] = None,
+    min_b3: ShareOption = None,
+    min_pair: ShareOption = None,
+    max_fused: ShareOption = None,
+    max_redundant: ShareOption = None,
+    min_link_f1: ShareOption = None,
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How good the nodes and links are: with a gold set, scores and errors; without one, what can be said of them.
+
+    The figures also stand in audit.html in the home. With --min-… and --max-… the command is a gate: it ends with 1 when one is broken.
+    """
+    from flows import exports
+    from flows.report import audit_page
+    from flows.reporting import swap
+    from resolution import audit as auditing
+
+    gates = [
+        ("B³ F", "b3", min_b3, True),
+        ("pairwise F", "pair", min_pair, True),
+        ("fused nodes", "fused", max_fused, False),
+        ("redundant nodes", "redundant", max_redundant, False),
+        ("link F", "link", min_link_f1, True),
+    ]
+    asked = [gate for gate in gates if gate[2] is not None]
+    if asked and gold is None:
+        raise WrongUse("A gate needs a gold set: give one with --gold FILE.")
+    true = auditing.read_gold(gold) if gold else None
+    with reading(home, config) as (it, connection):
+        standing = auditing.standing(connection)
+        found = auditing.against_gold(true, exports.export(connection, "mentions")) if true else None
+    broken = _broken(found.scores, asked) if found else []
+    told = {"standing": asdict(standing), "gold": asdict(found) if found else None, "broken": broken}
+    swap(it.home.audit, audit_page.render(told | {"gold_set": gold.name if gold else None}).encode())
+    if as_json:
+        print_json(told)
+    else:
+        _show(standing, found)
+        out.print(f"\nPage: {escape(str(it.home.audit))}")
+    if broken:
+        console.print(f"[bold red]polyonym:[/bold red] gate broken: {escape('; '.join(broken))}", soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _broken(scores: Scores, asked: Sequence[tuple[str, str, float | None, bool]]) -> list[str]:
+    """The gates that the scores break, in words. Raises WrongUse for a gate on links when the gold set has none."""
+    broken = []
+    for title, key, bound, at_least in asked:
+        value = getattr(scores, key)
+        if value is None:
+            raise WrongUse("The gold set has no Wikidata ids, so links cannot be judged: leave --min-link-f1 out.")
+        reached = value[2] if isinstance(value, tuple) else value
+        if bound is not None and (reached < bound if at_least else reached > bound):
+            broken.append(f"{title} {reached:.3f} is {'below' if at_least else 'above'} {bound:g}")
+    return broken
+
+
+def _show(standing: Standing, found: GoldAudit | None) -> None:
+    figures = {k.replace("_", " "): v for k, v in asdict(standing).items() if isinstance(v, int)}
+    print_table("Nodes and links", ("what", "count"), figures.items(), right=(1,))
+    if standing.weakest:
+        out.print()
+        rows = ((w.name, w.wikidata_id, w.confidence, w.weakest, w.document) for w in standing.weakest[:10])
+        print_table("Nodes with the weakest links", ("node", "item", "confidence", "name", "document"), rows, right=(2,))
+    if found is None:
+        return
+    s = found.scores
+    out.print()
+    rows_of = [(key, _figure(getattr(s, key)), meaning) for key, meaning in _MEANING.items() if getattr(s, key) is not None]
+    title = f"Against gold: {s.gold_mentions:,} mentions of {s.gold_entities:,} found entities in {s.documents:,} documents"
+    print_table(title, ("figure", "value", "meaning"), rows_of, right=(1,))
+    if len(found.by_type) > 1:
+        out.print()
+        of_types = ((t, p.gold_mentions, p.found, p.b3[2], p.pair[2], p.redundant, p.fused) for t, p in found.by_type.items())
+        print_table(
+            "By type", ("type", "gold mentions", "found", "B³ F", "pair F", "redundant", "fused"), of_types, right=(1, 2, 3, 4, 5, 6)
+        )
+    if found.errors:
+        out.print()
+        errors = ((e.kind, e.cost, e.name, e.id, " · ".join(_part(asdict(p)) for p in e.parts)) for e in found.errors[:_ERRORS_SHOWN])
+        title = f"Errors, the dearest first ({min(_ERRORS_SHOWN, len(found.errors))} of {len(found.errors):,})"
+        print_table(title, ("error", "mentions", "name", "id", "parts"), errors, right=(1,))
+    if found.absent:
+        console.print(
+            f"[yellow]{len(found.absent):,} of the gold set's documents have no mention here[/yellow], e.g. {escape(found.absent[0])}"
+        )
+
+
+def _part(part: dict[str, Any]) -> str:
+    return f"{part['name']} ({part['id'] or 'none'}) × {part['mentions']:,}"
+
+
+def _figure(value: Any) -> str:
+    return " / ".join(f"{v:.3f}" for v in value) if isinstance(value, tuple) else f"{value:.3f}"

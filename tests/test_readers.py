@@ -243,7 +243,9 @@ def test_a_page_without_text(tmp_path: Path) -> None:
 
 
 def test_deeply_nested_markup(tmp_path: Path) -> None:
-    assert "core" in text_of(tmp_path / "a.html", "<div>" * 20_000 + "core").text
+    assert "core" in text_of(tmp_path / "a.html", "<div>" * 2000 + "core").text
+    assert "nested" in reason_of(tmp_path / "a.html", "<div><span class=x>" * 200_000 + "core")
+    assert text_of(tmp_path / "a.html", "<p>x<br><li>y</p>" * 10_000).text.startswith("x")
 
 
 # Markdown

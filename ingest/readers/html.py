@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ingest.encodings import decode
-from ingest.readers.result import Read, clean_metadata, one_line
+from ingest.readers.result import Read, SetAside, clean_metadata, one_line
 
 # Elements that are no text of the page, and (by role, hiding or the customary class names) navigation and other frame.
 _DROPPED = (
@@ -53,17 +54,27 @@ _CHARSET = re.compile(
 _BLANKS = re.compile(r"[ \t\n\r\f\v\u00a0]+")
 _MARKS_ONLY = re.compile(r"[^\w]+")
 LONG_CELL = 200
+DEEPEST = 5000
+# Elements that nest when they are not closed.
+_NESTING = re.compile(
+    r"<(/?)(?:a|abbr|article|aside|b|big|blockquote|center|code|dl|div|em|fieldset|figure|font|footer|form|h[1-6]|header|i|ins|main|nav|ol|section|small"
+    r"|span|strong|sub|sup|table|tt|u|ul|[a-z]+:[a-z]+)\b",
+    re.IGNORECASE,
+)
 
 
 def read(data: bytes) -> Read:
-    """Raises NotText for binary content."""
+    """Raises NotText for binary content, SetAside for markup nested without end."""
     return page(_decode(data))
 
 
 def page(markup: str) -> Read:
-    """Title, meta data and text of a page or of a piece of markup."""
+    """Title, meta data and text of a page or of a piece of markup. Raises SetAside for markup nested without end."""
     from selectolax.lexbor import LexborHTMLParser
 
+    # The parser's time grows with the square of the depth.
+    if max(accumulate(-1 if tag[1] else 1 for tag in _NESTING.finditer(markup)), default=0) > DEEPEST:
+        raise SetAside(f"markup nested more than {DEEPEST:,} levels deep")
     tree = LexborHTMLParser(markup)
     title, metadata = _title(tree), _metadata(tree)
     root = tree.body or tree.root

@@ -1,7 +1,7 @@
 """Explanations: what an entity rests on, name by name and decision by decision, and why its neighbours are others."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -23,6 +23,7 @@ from resolution.entity_types import compatible
 from resolution.judgements import PART, Judgement, whole_name
 from resolution.links import links
 from resolution.names import normalise
+from resolution.persons import may_be_one_person, person_parts
 from resolution.units import Decision, DocumentName, Link
 
 MOST = 8
@@ -233,7 +234,7 @@ class _Explainer:
             self._bounded("grouped", self._grouped()),
             self._bounded("links", self._links(known)),
             self._bounded("merges", self._across(d for d in stored if d.kind == "merge" and self._made_by(d))),
-            self._bounded("doubts", self._across(d for d in stored if d.kind in ("abstain", "split"))),
+            self._bounded("doubts", self._across(d for d in stored if d.kind != "merge" or not self._made_by(d))),
             self._bounded("others", self._others(known, stored)),
             tuple(f"{j.judgement}: {j}" + (f" ({j.note})" if j.note else "") for j in known if self._spoken_of(j)),
             tuple(r.old_id for r in identity.load(self.connection) if r.why == "merged" and r.new_id == self.entity.entity_id),
@@ -288,19 +289,11 @@ class _Explainer:
         made = []
         for (name, verdict, item), rows in held.items():
             weakest = min(rows, key=lambda k: (k.confidence, k.document))
-            candidates = tuple(_considered(row, weakest.weights_version) for row in weakest.candidates)
-            made.append(
-                Linked(
-                    self.spelling.get(name, name),
-                    verdict,
-                    item,
-                    weakest.confidence,
-                    weakest.document,
-                    len(rows),
-                    weakest.weights_version,
-                    candidates,
-                )
-            )
+            version = weakest.weights_version
+            candidates = tuple(_considered(row, version) for row in weakest.candidates)
+            # A link's confidence is that of its Wikidata item; an entry of the registry alone has its share.
+            sure = weakest.confidence if weakest.wikidata_id or not weakest.registry_id else candidates[0].share
+            made.append(Linked(self.spelling.get(name, name), verdict, item, sure, weakest.document, len(rows), version, candidates))
         return sorted(made, key=lambda k: (k.verdict != "link", -k.documents, k.name, k.item or ""))
 
     def _decisions(self) -> list[Decision]:
@@ -327,11 +320,19 @@ class _Explainer:
             shown = list({s["document"]: s for s in reversed(spans)}.values())[::-1][: _EXAMPLES + 1]
             evidence = tuple(self.quotes.of(s["document"], s["start"], s["end"]) for s in shown)
             first = rows[0]
-            result.append(Across(kind, self._spelled(names), verdict, len(rows), first.features, first.candidates, evidence))
+            candidates = tuple(c | {"name": self._spelled([c["name"]])[0]} if "name" in c else c for c in first.candidates)
+            result.append(Across(kind, self._spelled(names), verdict, len(rows), first.features, candidates, evidence))
         return sorted(result, key=lambda a: (a.kind, -len(a.names), a.names, a.verdict))
 
-    def _spelled(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(self.spelling.get(n, n) for n in names)
+    def _spelled(self, names: Collection[str]) -> tuple[str, ...]:
+        """Normalised names as documents spell them: the entity's own, else those of the first that has it."""
+        for name in names:
+            if name not in self.spelling:
+                c = document_names.c
+                statement = select(document_names).where(c.name == name).order_by(c.document).limit(1)
+                rows = self.connection.execute(statement)
+                self.spelling[name] = next((DocumentName(**row._mapping).surface for row in rows), name)
+        return tuple(self.spelling[n] for n in names)
 
     def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> list[Other]:
         """Entities that bear one of this one's names."""
@@ -365,6 +366,10 @@ class _Explainer:
             return f"different registry ids: {mine.registry_id} and {other.registry_id}"
         if not compatible(mine.type, other.type):
             return f"a {mine.type} and a {other.type} cannot be one thing"
+        if mine.type == other.type == "PERSON":
+            a_name, b_name = person_parts(normalise(mine.name, person=True)), person_parts(normalise(other.name, person=True))
+            if a_name and b_name and not may_be_one_person(a_name, b_name):
+                return "two persons' full names that differ"
         for decision in stored:
             about = {(s["document"], n) for s in decision.spans for n in decision.names}
             if decision.kind == "abstain" and not about.isdisjoint(theirs | self.parts):
@@ -416,9 +421,9 @@ class _Quotes:
         first, last = self._sentence(document, start, end)
         before = " ".join(text[first:start].split())
         after = " ".join(text[end:last].split())
-        if start > first and text[start - 1].isspace():
+        if before and text[start - 1].isspace():
             before += " "
-        if last > end and text[end].isspace():
+        if after and text[end].isspace():
             after = " " + after
         return Evidence(document, start, end, _end_of(before), " ".join(text[start:end].split()), _begin_of(after))
 

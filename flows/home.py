@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from flows import tables  # noqa: F401  (a store is opened with all its tables)
 from flows.settings import Settings
 from ingest.errors import HomeHeld, WrongUse
 from ingest.state import open_state

@@ -46,7 +46,7 @@ def relation_keys(mentioned: Keys) -> dict[str, str]:
 
 def name_keys(mentioned: Keys, settings: Settings) -> dict[str, str]:
     """For every document, what its names and their grouping rest on."""
-    return _after(mentioned, str(document_names.RULES), settings.coreference_model)
+    return _after(mentioned, str(document_names.GROUPING_VERSION), settings.coreference_model)
 
 
 def link_keys(named: Keys, knowledge: Knowledge, said: Mapping[str, str]) -> dict[str, str]:
@@ -56,7 +56,7 @@ def link_keys(named: Keys, knowledge: Knowledge, said: Mapping[str, str]) -> dic
 
 def resolve_keys(linked: Keys, settings: Settings) -> dict[str, str]:
     """For every document, what the membership of its names in entities rests on."""
-    return _after(linked, str(clusters.RULES), str(settings.unite_demonyms))
+    return _after(linked, str(clusters.CLUSTERING_VERSION), str(settings.unite_demonyms))
 
 
 def _after(before: Keys, *parts: str) -> dict[str, str]:

@@ -1,0 +1,36 @@
+"""All tables of the state: importing this module makes `ingest.state.metadata` whole, as it must be before a store is opened."""
+
+from flows import runs
+from graph import communities, difference, language_model, store, summaries
+from ingest import chunks, documents, mentions, model_outputs, relations, sources, stages
+from ingest.state import metadata
+from resolution import (
+    decisions,
+    document_names,
+    entities,
+    identity,
+    judgements,
+    links,
+    registry,
+    unit_index,
+    wikidata_cache,
+)
+
+__all__ = ["metadata"]
+
+MODULES = (
+    runs,
+    communities,
+    difference,
+    language_model,
+    store,
+    summaries,
+    chunks,
+    documents,
+    mentions,
+    model_outputs,
+    relations,
+    sources,
+    stages,
+)
+MODULES += (decisions, document_names, entities, identity, judgements, links, registry, unit_index, wikidata_cache)

@@ -178,6 +178,9 @@ def test_truncated_and_broken_gzip(tmp_path: Path) -> None:
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "link.txt").symlink_to(tmp_path / "gone.txt")
     os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "self.txt").symlink_to(tmp_path / "self.txt")
+    assert list(read_file(tmp_path)) == [Unreadable("", "a folder that cannot be looked into")]
+    assert list(read_file(tmp_path / "self.txt")) == [Unreadable("", "too many levels of symbolic links")]
     for name, reason in {"link.txt": "broken symbolic link", "gone.txt": "no longer there", "pipe.txt": "not a regular file"}.items():
         assert list(read_file(tmp_path / name)) == [Unreadable("", reason)]
 

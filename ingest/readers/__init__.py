@@ -71,6 +71,8 @@ def read_file(path: Path, options: ReaderOptions | None = None) -> Iterator[Read
 
 
 def _read(path: Path, options: ReaderOptions) -> Iterator[Read | Unreadable]:
+    if path.is_dir():
+        raise SetAside("a folder that cannot be looked into")
     kind = format_of(path.name)
     if kind is None:
         raise SetAside(unsupported(path.name))
@@ -113,6 +115,8 @@ def _reason(path: Path, error: Exception) -> str:
             return "broken symbolic link" if path.is_symlink() else "no longer there"
         case PermissionError():
             return "permission denied"
+        case OSError() if error.strerror:
+            return error.strerror.lower()
         case EOFError():
             return "truncated: the packed content breaks off"
         case MemoryError():

@@ -328,10 +328,10 @@ class _Explainer:
         """Normalised names as documents spell them: the entity's own, else those of the first that has it."""
         for name in names:
             if name not in self.spelling:
-                c = document_names.c
-                statement = select(document_names).where(c.name == name).order_by(c.document).limit(1)
-                rows = self.connection.execute(statement)
-                self.spelling[name] = next((DocumentName(**row._mapping).surface for row in rows), name)
+                m = memberships.c  # it has an index of names
+                same = and_(m.document == document_names.c.document, m.name == document_names.c.name)
+                statement = select(document_names).join(memberships, same).where(m.name == name).order_by(m.document).limit(1)
+                self.spelling[name] = next((DocumentName(**row._mapping).surface for row in self.connection.execute(statement)), name)
         return tuple(self.spelling[n] for n in names)
 
     def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> list[Other]:

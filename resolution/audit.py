@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Column, Connection, and_, func, select
 
 from ingest.errors import WrongUse
 from resolution import judgements
@@ -452,8 +452,8 @@ def standing(connection: Connection) -> Standing:
 
     verdicts = _verdicts(connection)
     names_of = select(memberships.c.entity_id).group_by(memberships.c.entity_id).having(func.count(memberships.c.name.distinct()) > 1)
-    kinds = dict(connection.execute(select(decisions.c.kind, func.count()).group_by(decisions.c.kind)).tuples().all())
-    types = dict(connection.execute(select(entities.c.type, func.count()).group_by(entities.c.type)).tuples().all())
+    kinds = _tally(connection, decisions.c.kind)
+    types = _tally(connection, entities.c.type)
     return Standing(
         nodes=sum(types.values()),
         names=int(connection.execute(select(func.count()).select_from(document_names)).scalar_one()),
@@ -465,18 +465,23 @@ def standing(connection: Connection) -> Standing:
         links=verdicts["link"],
         nils=verdicts["nil"],
         abstentions=verdicts["abstain"],
-        merges=kinds.get("merge", 0),
-        splits=kinds.get("split", 0),
-        several_owners=kinds.get("abstain", 0),
+        merges=kinds["merge"],
+        splits=kinds["split"],
+        several_owners=kinds["abstain"],
         by_type={t: types[t] for t in TYPES if t in types},
         weakest=tuple(_weakest(connection)),
     )
 
 
+def _tally(connection: Connection, column: Column[Any]) -> Counter[str]:
+    """How many rows have which value in a column."""
+    return Counter(dict(connection.execute(select(column, func.count()).group_by(column)).tuples().all()))
+
+
 def _verdicts(connection: Connection) -> Counter[str]:
     """How many names have which verdict, as judged."""
     known = [j for j in judgements.load(connection) if j.kind == "link"]
-    counts = Counter(dict(connection.execute(select(links.c.verdict, func.count()).group_by(links.c.verdict)).tuples().all()))
+    counts = _tally(connection, links.c.verdict)
     spoken = sorted({j.subject.name for j in known})
     if spoken:
         c = links.c

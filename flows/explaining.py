@@ -235,7 +235,7 @@ class _Explainer:
             self._bounded("links", self._links(known)),
             self._bounded("merges", self._across(d for d in stored if d.kind == "merge" and self._made_by(d))),
             self._bounded("doubts", self._across(d for d in stored if d.kind != "merge" or not self._made_by(d))),
-            self._bounded("others", self._others(known, stored)),
+            tuple(self._others(known, stored)),
             tuple(f"{j.judgement}: {j}" + (f" ({j.note})" if j.note else "") for j in known if self._spoken_of(j)),
             tuple(r.old_id for r in identity.load(self.connection) if r.why == "merged" and r.new_id == self.entity.entity_id),
             self.left_out,
@@ -334,23 +334,24 @@ class _Explainer:
                 self.spelling[name] = next((DocumentName(**row._mapping).surface for row in self.connection.execute(statement)), name)
         return tuple(self.spelling[n] for n in names)
 
-    def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> list[Other]:
-        """Entities that bear one of this one's names."""
+    def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> Iterator[Other]:
+        """Entities that bear one of this one's names, the most mentioned first."""
         m = memberships.c
         shared: dict[str, set[str]] = defaultdict(set)
-        theirs: dict[str, set[Part]] = defaultdict(set)
-        plain = sorted({whole_name(n) for n in self.normal})
-        for batch in batched(plain, 500):
-            statement = select(m.document, m.name, m.entity_id).where(m.name.in_(batch), m.entity_id != self.entity.entity_id)
-            for document, name, entity_id in self.connection.execute(statement):
+        for batch in batched(sorted({whole_name(n) for n in self.normal}), 500):
+            statement = select(m.name, m.entity_id).where(m.name.in_(batch), m.entity_id != self.entity.entity_id).distinct()
+            for name, entity_id in self.connection.execute(statement):
                 shared[entity_id].add(name)
-                theirs[entity_id].add((document, name))
-        result = []
-        for e in entities.load(self.connection, sorted(shared)):
+        found = sorted(entities.load(self.connection, sorted(shared)), key=lambda e: (-e.mentions, e.name, e.entity_id))
+        if len(found) > _ROWS:
+            self.left_out["others"] = len(found) - _ROWS
+        theirs: dict[str, set[Part]] = defaultdict(set)
+        for member in entities.members_of(self.connection, [e.entity_id for e in found[:_ROWS]]):
+            theirs[member.entity_id].add((member.document, member.name))
+        for e in found[:_ROWS]:
             why = self._why_apart(e, theirs[e.entity_id], known, stored)
             names = tuple(sorted(self._spelled(shared[e.entity_id])))
-            result.append(Other(e.entity_id, e.name, e.type, e.wikidata_id, e.registry_id, e.mentions, names, why))
-        return sorted(result, key=lambda o: (-o.mentions, o.name, o.entity_id))
+            yield Other(e.entity_id, e.name, e.type, e.wikidata_id, e.registry_id, e.mentions, names, why)
 
     def _why_apart(self, other: Entity, theirs: set[Part], known: Sequence[Judgement], stored: Sequence[Decision]) -> str:
         mine = self.entity

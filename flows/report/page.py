@@ -10,6 +10,7 @@ from flows.report.picture import draw
 _NAMES, _SET_ASIDE, _CHANGED = 30, 200, 40
 _EXPLAINED = {"grouped": 8, "links": 6, "merges": 8, "doubts": 4, "others": 6, "names": 40}
 _CANDIDATES, _REASONS = 3, 5
+_NO_TIME = 0.01  # seconds
 _KINDS = {
     "entity-new": "New entities",
     "entity-gone": "Entities gone",
@@ -85,14 +86,15 @@ def _when(started: str | None) -> str:
 
 
 def _stages(stages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Stages with the length of their bars, as a share in percent of the longest; a stage that came twice is one."""
+    """Stages that did something, with their bars' length in percent of the longest; a stage that came twice is one."""
     total: dict[str, dict[str, Any]] = {}
     for stage in stages:
         held = total.setdefault(stage["stage"], {"stage": stage["stage"], "seconds": 0.0, "steps": 0})
         held["seconds"] += stage["seconds"]
         held["steps"] += stage.get("steps") or 0
     longest = max((s["seconds"] for s in total.values()), default=0.0) or 1.0
-    return [s | {"share": round(100 * s["seconds"] / longest, 2), "time": rendering.duration(s["seconds"])} for s in total.values()]
+    worked = [s for s in total.values() if s["steps"] or s["seconds"] >= _NO_TIME]
+    return [s | {"share": round(100 * s["seconds"] / longest, 2), "time": rendering.duration(s["seconds"])} for s in worked]
 
 
 def _changes(changes: Mapping[str, Sequence[Mapping[str, Any]]], first: bool) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ and Experience 21 (1991), from a fixed start, so that the same graph gives the s
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ _MARGIN = 34.0
 _STEPS = 300
 _SMALLEST, _LARGEST = 5.0, 26.0
 _FONT = 13.0
-_LONGEST_LABEL = 28
+_LABEL_LENGTHS = (28, 16)
 _PROMINENT = 12  # so many labels are shown on a phone as well
 _OTHER = "cx"
 
@@ -192,29 +192,37 @@ def _labels(names: Sequence[str], circles: Sequence[Circle]) -> list[Label]:
     """Names beside their circles, the most mentioned first; a name for which there is no free place is left to the tooltip."""
     taken: list[Box] = [(c.x - c.radius, c.y - c.radius, c.x + c.radius, c.y + c.radius) for c in circles]
     labels: list[Label] = []
-    for i, (name, c) in enumerate(zip(names, circles, strict=True)):
-        text = name if len(name) <= _LONGEST_LABEL else name[: _LONGEST_LABEL - 1].rstrip() + "…"
-        width = _width(text)
-        gap = c.radius + 5
+    for i, (name, circle) in enumerate(zip(names, circles, strict=True)):
         others = taken[:i] + taken[i + 1 :]
-        for x, y, anchor in (
-            (c.x + gap, c.y + 4.5, "start"),
-            (c.x - gap, c.y + 4.5, "end"),
-            (c.x, c.y + gap + 10, "middle"),
-            (c.x, c.y - gap, "middle"),
-            (c.x + gap * 0.7, c.y + gap * 0.7 + 9, "start"),
-            (c.x + gap * 0.7, c.y - gap * 0.7, "start"),
-            (c.x - gap * 0.7, c.y + gap * 0.7 + 9, "end"),
-            (c.x - gap * 0.7, c.y - gap * 0.7, "end"),
-        ):
-            left = x if anchor == "start" else x - width if anchor == "end" else x - width / 2
-            box = (left - 2, y - _FONT * 0.85, left + width + 2, y + _FONT * 0.3)
-            if box[0] < 2 or box[2] > WIDTH - 2 or box[1] < 2 or box[3] > HEIGHT - 2 or any(_meet(box, other) for other in others):
-                continue
-            taken.append(box)
-            labels.append(Label(round(x, 1), round(y, 1), anchor, text, len(labels) >= _PROMINENT))
-            break
+        for text, x, y, anchor in ((t, *place) for t in _shortened(name) for place in _places(circle)):
+            box = _box(text, x, y, anchor)
+            inside = box[0] > 2 and box[2] < WIDTH - 2 and box[1] > 2 and box[3] < HEIGHT - 2
+            if inside and not any(_meet(box, other) for other in others):
+                taken.append(box)
+                labels.append(Label(round(x, 1), round(y, 1), anchor, text, len(labels) >= _PROMINENT))
+                break
     return labels
+
+
+def _shortened(name: str) -> list[str]:
+    """A name, and shorter forms of it for where there is less room."""
+    return list(dict.fromkeys(name if len(name) <= most else name[: most - 1].rstrip() + "…" for most in _LABEL_LENGTHS))
+
+
+def _places(c: Circle) -> Iterator[tuple[float, float, str]]:
+    """Where a label may stand beside its circle, the best place first: x, baseline, anchor."""
+    for gap in (c.radius + 5, c.radius + 16):
+        near = gap * 0.75
+        yield from ((c.x + gap, c.y + 4.5, "start"), (c.x - gap, c.y + 4.5, "end"))
+        yield from ((c.x, c.y + gap + 9, "middle"), (c.x, c.y - gap, "middle"))
+        yield from ((c.x + near, c.y + near + 8, "start"), (c.x - near, c.y + near + 8, "end"))
+        yield from ((c.x + near, c.y - near, "start"), (c.x - near, c.y - near, "end"))
+
+
+def _box(text: str, x: float, y: float, anchor: str) -> Box:
+    width = _width(text)
+    left = x if anchor == "start" else x - width if anchor == "end" else x - width / 2
+    return (left - 2, y - _FONT * 0.85, left + width + 2, y + _FONT * 0.3)
 
 
 def _width(text: str) -> float:

@@ -1,6 +1,7 @@
 """From sources to documents: what has changed on disk is read; what cannot be read is set aside with its reason."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
@@ -62,6 +63,9 @@ def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> tuple[i
 
 
 def _results(file: File, scan: Scan, settings: Settings) -> Iterator[Document | Rejection]:
+    if file.problem:
+        yield _set_aside(file, file.name, Unreadable("", file.problem))
+        return
     for result in read_file(scan.path(file), reader_options(settings)):
         name = f"{file.name}/{result.suffix}" if result.suffix else file.name
         yield _set_aside(file, name, result) if isinstance(result, Unreadable) else _document(file, name, result, settings)
@@ -103,6 +107,21 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
             sources.drop(connection, batch)
             count += len(names)
     return count
+
+
+def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> None:
+    """Give documents their new names where another source came or went; their files are the same and are not read."""
+    for old, new in renamed:
+        with run.engine.begin() as connection:
+            names = sorted(documents.of_file(connection, old.source, old.file))
+            new_names = {n: new.name + n[len(old.name) :] for n in names}
+            read = [replace(d, document=new_names[d.document]) for d in documents.load(connection, names)]
+            aside = [replace(r, document=new_names[r.document]) for r in documents.rejections(connection) if r.document in new_names]
+            remember_moves(connection, new_names)
+            forget(connection, names)
+            documents.save(connection, read, aside)
+            sources.drop(connection, [old])
+            sources.record(connection, [new])
 
 
 def digests(run: Run) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from flows import loading, reporting, resolving, stage_keys, summarizing
+from flows import loading, reading, reporting, resolving, stage_keys, summarizing
 from flows.run import Run, out_of_date
+from ingest import sources
 
 
 def refresh(home: Path, config: Path | None) -> Run:
@@ -11,6 +12,9 @@ def refresh(home: Path, config: Path | None) -> Run:
     run = Run.open(home, config)
     status = "failed"
     try:
+        with run.engine.connect() as connection:  # a source that went may have freed a name that another document then bears alone
+            scan = sources.scan(connection, [], reading.reader_key(run.settings))
+        reading.rename_documents(run, scan.renamed)
         for stage, do in (("names", resolving.name_batch), ("links", resolving.link_batch)):
             for batch in out_of_date(run, stage, keys_of(run, stage)):
                 do(run, batch)

@@ -1,6 +1,6 @@
 """One run: what its stages share, from the opened home to the changes that it records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -28,6 +28,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+AsTask = Callable[[Callable[["Run", "Batch"], int], str], Callable[["Run", "Batch"], int]]
+
+
 @dataclass
 class Written:
     """How much a run wrote into the projections: all 0 when nothing changed."""
@@ -49,6 +52,7 @@ class Run:
         with engine.begin() as connection:
             self.number = number or runs.begin(connection, now())
             self.figures: dict[str, Any] = runs.resume(connection, self.number)
+        self.as_task: AsTask = lambda do, name: do  # how a batch is run; the flows make a Prefect task of it
         self.timings = Timings([(s["stage"], s["seconds"], s["steps"]) for s in self.figures.get("stages", ())])
         self.written = Written(**self.figures.get("written", {}))
         self.notes: list[str] = list(self.figures.get("notes", ()))  # what a person should know, for the summary and the report
@@ -90,6 +94,15 @@ class Run:
             self.pipelines.close()
         if "knowledge" in self.__dict__:
             self.knowledge.close()
+
+
+def as_prefect_task(do: Callable[["Run", "Batch"], int], name: str) -> Callable[["Run", "Batch"], int]:
+    """A batch's work as a Prefect task, named after its stage and number."""
+    from prefect import task
+    from prefect.cache_policies import NO_CACHE
+
+    made: Callable[[Run, Batch], int] = task(do, name=name, task_run_name=name + " {batch.number}", cache_policy=NO_CACHE)
+    return made
 
 
 class Batch:

@@ -18,7 +18,7 @@ from resolution import (
 
 __all__ = ["metadata"]
 
-MODULES = (
+_MODULES = [
     runs,
     communities,
     difference,
@@ -32,5 +32,5 @@ MODULES = (
     relations,
     sources,
     stages,
-)
-MODULES += (decisions, document_names, entities, identity, judgements, links, registry, unit_index, wikidata_cache)
+]
+_MODULES += [decisions, document_names, entities, identity, judgements, links, registry, unit_index, wikidata_cache]

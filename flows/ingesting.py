@@ -1,0 +1,110 @@
+"""From sources to entities, step by step: what is out of date is done, in batches, and nothing else."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from flows import extraction, reading, resolving, stage_keys
+from flows.orchestration import clean_point
+from flows.run import Batch, Run, out_of_date
+from flows.runs import Change
+from ingest import sources
+from ingest.sources import Scan
+from resolution import registry
+
+
+def remember_registry(run: Run, file: str | None) -> None:
+    """Keep the registry that was given in the home, in place of the one before."""
+    if file:
+        entries = registry.read_registry(Path(file))
+        with run.engine.begin() as connection:
+            registry.replace(connection, entries)
+
+
+def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: bool | None) -> Scan:
+    """Find what is new, changed, moved and gone; stops before anything is written when too much is gone."""
+    with run.timings.stage("Scanning", None, "files") as stage, run.engine.connect() as connection:
+        given = sources.resolve(paths, sources.remembered(connection), keep_gone)
+        scan = sources.scan(
+            connection,
+            given,
+            reading.reader_key(run.settings),
+            allow_deletions=allow_deletions,
+            exclude=[run.home.path],
+            progress=lambda done, total: stage.advance(done - stage.done),
+        )
+    with run.engine.begin() as connection:
+        sources.remember(connection, given)
+    kinds = {"new": scan.new, "changed": scan.changed, "moved": scan.moved, "gone": scan.gone, "unchanged": scan.unchanged}
+    run.figures["files"] = {kind: len(found) for kind, found in kinds.items()}
+    return scan
+
+
+def read_documents(run: Run, scan: Scan, allow_deletions: bool) -> None:
+    """Read what is new, changed or moved, take out what is gone."""
+    before = reading.digests(run)
+    with run.timings.stage("Reading", len(scan.new) + len(scan.changed) + len(scan.moved), "files") as stage:
+        reading.rename_documents(run, scan.renamed)
+        reading.forget_files(run, scan, [*scan.gone, *(old for old, _ in scan.moved)])
+        for file in [*scan.new, *scan.changed, *(new for _, new in scan.moved)]:
+            clean_point()
+            reading.read_one(run, scan, file, allow_deletions)
+            stage.advance()
+    after = reading.digests(run)
+    moved = reading.moved_documents(run)
+    new, gone = after.keys() - before.keys() - set(moved.values()), before.keys() - after.keys() - set(moved)
+    changed = [d for d in after.keys() & before.keys() if after[d] != before[d]]
+    unchanged = len(after) - len(new) - len(changed) - len(moved)
+    run.figures["documents"] = {"new": len(new), "changed": len(changed), "moved": len(moved), "gone": len(gone), "unchanged": unchanged}
+    run.record(
+        [
+            *(Change("document-new", d) for d in sorted(new)),
+            *(Change("document-changed", d) for d in sorted(changed)),
+            *(Change("document-moved", new_name) for new_name in sorted(moved.values())),
+            # A deleted document's name is not kept anywhere, the history included.
+            *(Change("document-gone", str(n)) for n in range(len(gone))),
+        ]
+    )
+
+
+def find_chunks(run: Run) -> None:
+    _in_batches(run, "chunks", "Cutting chunks", _keys(run)["chunks"], extraction.chunk_batch)
+
+
+def find_mentions(run: Run) -> None:
+    recognition = extraction.Recognition(run)
+    _in_batches(run, "mentions", "Finding mentions", _keys(run)["mentions"], lambda _, batch: recognition.batch(batch))
+
+
+def find_relations(run: Run) -> None:
+    _in_batches(run, "relations", "Finding relations", _keys(run)["relations"], extraction.relate_batch)
+
+
+def name_mentions(run: Run) -> None:
+    _in_batches(run, "names", "Naming", _keys(run)["names"], resolving.name_batch)
+
+
+def link_names(run: Run) -> None:
+    resolving.ask_wikidata(run)
+    _in_batches(run, "links", "Linking", _keys(run)["links"], resolving.link_batch)
+
+
+def resolve_entities(run: Run) -> None:
+    with run.timings.stage("Resolving", None, "units") as stage:
+        result = resolving.resolve_all(run, _keys(run)["resolve"])
+        stage.advance(result.units)
+
+
+def _keys(run: Run) -> Mapping[str, Mapping[str, str]]:
+    with run.engine.connect() as connection:
+        return stage_keys.all_keys(connection, run.settings, run.knowledge)
+
+
+def _in_batches(run: Run, stage: str, title: str, keys: Mapping[str, str], do: Callable[[Run, Batch], int]) -> None:
+    """Do a stage for the documents that are out of date for it, a task a batch, with a clean point before each."""
+    batches = out_of_date(run, stage, keys)
+    do_batch = run.as_task(do, title.lower())
+    with run.timings.stage(title, sum(len(b.documents) for b in batches), "documents") as shown:
+        for batch in batches:
+            clean_point()
+            do_batch(run, batch)
+            shown.advance(len(batch.documents))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from resolution.name_tables import places, squash
 from resolution.names import demonym_of, is_generic, is_slip
-from resolution.persons import is_given_name, looks_like_person, person_parts
+from resolution.persons import is_distinctive, is_given_name, looks_like_person, person_parts
 from resolution.units import Unit
 
 UnitKey = tuple[str, str]
@@ -23,10 +23,12 @@ def linking_names(unit: Unit) -> list[str]:
     return [unit.head, *sorted(rest)]
 
 
-def surname_of(unit: Unit) -> str:
-    """The surname of a unit that is named like a person, as another document may call it; else ""."""
+def short_person_names(unit: Unit) -> list[str]:
+    """The single words by which another document may call a unit that is named like a person: its surname, a rare first name."""
     parts = person_parts(unit.head) if head_is_person(unit) else None
-    return parts.last if parts else ""
+    if parts is None:
+        return []
+    return [parts.last, parts.given[0]] if is_distinctive(parts.given[0]) else [parts.last]
 
 
 def head_is_person(unit: Unit) -> bool:
@@ -36,11 +38,18 @@ def head_is_person(unit: Unit) -> bool:
 
 
 def word_key(head: str) -> str:
-    """A name's words in the order of the alphabet, without a plural s unless the name may be a person's ("Owens" is not "Owen")."""
+    """A name's words in the order of the alphabet, without small words ("ministry of finance", "finance ministry"; not where order tells
+    institutions apart) and without a plural s, unless the name may be a person's ("Owens" is not "Owen").
+    """
     tokens = head.split()
     if not is_given_name(tokens[0]):
+        if not _ORDERED.intersection(tokens):
+            tokens = [t for t in tokens if t not in ("of", "the", "for")]
         tokens = [t.removesuffix("s") if len(t) > 3 else t for t in tokens]
-    return " ".join(sorted(tokens))
+    return " ".join(sorted(tokens)) or head
+
+
+_ORDERED = frozenset({"university", "college", "school", "institute", "bank", "republic"})
 
 
 def without_country(head: str) -> str:
@@ -56,7 +65,7 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
     """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
     if is_generic(unit.head):
         return frozenset({f"only:{unit.document}\x1f{unit.head}"})
-    keys = {f"name:{n}" for n in [*linking_names(unit), surname_of(unit), without_country(unit.head)] if n}
+    keys = {f"name:{n}" for n in [*linking_names(unit), *short_person_names(unit), without_country(unit.head)] if n}
     tokens = unit.head.split()
     if len(tokens) > 1:
         keys.add("spelling:" + squash(unit.head))

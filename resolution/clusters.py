@@ -7,14 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from resolution.blocks import blocks, head_is_person, linking_names, slip_keys, surname_of, without_country, word_key
+from ingest.common_words import is_common
+from resolution.blocks import blocks, head_is_person, linking_names, short_person_names, slip_keys, without_country, word_key
 from resolution.canonical import canonical_name
 from resolution.constrained import Partition
 from resolution.contexts import Context, nearest
 from resolution.entity_types import majority
 from resolution.name_tables import squash
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip
-from resolution.persons import PersonParts, given_keys, is_surname, may_be_one_person, person_parts, specificity
+from resolution.persons import PersonParts, given_keys, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
 CLUSTERING_VERSION = 1
@@ -96,7 +97,7 @@ class _Block:
         """Short names, with the units of longer names that they are short for."""
         owners: dict[str, list[int]] = {}
         for i, u in enumerate(self.units):
-            names = {*linking_names(u)[1:], surname_of(u), u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
+            names = {*linking_names(u)[1:], *short_person_names(u), u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
             for name in names:
                 owners.setdefault(name, []).append(i)
         return owners
@@ -183,13 +184,13 @@ class _Block:
             return
         people, others = [], []
         for i in self.owners[head]:
-            (people if surname_of(self.units[i]) == head else others).append(i)
+            (people if head in short_person_names(self.units[i]) else others).append(i)
         labels: Counter[str] = Counter()
         for i in members:
             labels.update(self.units[i].labels)
         if people and others:
             people, others = (people, []) if majority(labels) == "PERSON" else ([], others)
-        if people and not self._may_be_surname(head, labels):
+        if people and not self._may_be_surname(head, labels, len(members), len(people)):
             people = []
         places_ = [i for i in members if people and firm_type(self.units[i]) == "PLACE"]
         members = [i for i in members if i not in places_]
@@ -207,9 +208,14 @@ class _Block:
             self._several(head, members, owners, dominant=not people)
 
     @staticmethod
-    def _may_be_surname(head: str, labels: Mapping[str, int]) -> bool:
-        total = sum(labels.values())
-        return labels.get("PERSON", 0) * 4 >= total or (is_surname(head) and not is_place_name(head) and total < 4)
+    def _may_be_surname(head: str, labels: Mapping[str, int], alone: int, owned: int) -> bool:
+        """Whether a word that stands alone is the surname of people elsewhere, though recognisers may not take it for a person's.
+
+        A firm with its founder's name stands alone in many documents and with him in few.
+        """
+        if labels.get("PERSON", 0) * 2 >= sum(labels.values()):
+            return True
+        return alone <= 2 * owned and not is_place_name(head) and not is_common(head)
 
     def _several(self, head: str, members: list[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
         """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""

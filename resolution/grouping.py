@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from resolution.entity_types import majority
 from resolution.name_tables import places, squash, words
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip, normalise
-from resolution.persons import PersonParts, contains_given, is_given_name, is_initial, looks_like_person, person_parts, same_given_name
+from resolution.persons import (
+    PersonParts,
+    contains_given,
+    is_given_name,
+    is_initial,
+    is_surname,
+    looks_like_person,
+    person_parts,
+    same_given_name,
+)
 
 Span = tuple[int, int]
 
@@ -94,6 +103,10 @@ class Grouping:
         if len({self.root(o.name) for o in owners}) == 1:
             self.attach(short, owners[0], rule)
 
+    def is_organisation(self, name: str) -> bool:
+        """Whether the document has this name and calls it an organisation's."""
+        return name in self.names and self.names[name].type == "ORG" and name not in self.is_person
+
     def is_place(self, name: str) -> bool:
         """Whether a name is a place's: by the tables or because the document calls it so."""
         known = self.names.get(name)
@@ -178,7 +191,7 @@ def _acronyms(g: Grouping) -> None:
             for letters in sorted({i for s in n.surfaces for i in initials(s)}):
                 by_initials.setdefault(letters, []).append(n)
     for short in g.free():
-        for letters in sorted({squash(a) for a in short.acronyms}):
+        for letters in [] if is_place_name(short.name) else sorted({squash(a) for a in short.acronyms}):
             owners = [o for o in by_initials.get(letters, []) if o is not short]
             if owners and (len(letters) > 2 or {short.type, owners[0].type} <= {"ORG", "OTHER"}):
                 g.attach_if_only(short, owners, "acronym")
@@ -194,12 +207,16 @@ def _persons(g: Grouping) -> None:
     for n, parts in g.people:
         fuller = [o for o, other in by_last[parts.last] if o is not n and _is_fuller(other, parts)]
         g.attach_to_best(n, fuller, "fuller name")
-    starts_org = {n.tokens[0] for n in g.in_order if len(n.tokens) > 1 and n.type == "ORG" and n.name not in g.is_person}
+    starts_org = {
+        n.tokens[0] for n in g.in_order if len(n.tokens) > 1 and n.tokens[1] not in _SMALL and n.type == "ORG" and n.name not in g.is_person
+    }
     for short in g.free():
         tokens = short.tokens
         if short.name in g.is_person or (short.type == "ORG" and tokens[0] in starts_org):
             continue
         last = [o for o, parts in by_last.get(tokens[-1], []) if o is not short and _ends_with(parts, tokens)]
+        if short.type == "ORG" and short.count > 4 and not is_surname(tokens[-1]):
+            last = [o for o in last if o.count > 1]
         if last:
             g.attach_to_best(short, last, "surname")
         elif short.type == "PERSON" or (is_given_name(tokens[0]) and not g.is_place(short.name)):
@@ -261,7 +278,8 @@ def _left_off(g: Grouping) -> None:
     for short in g.free():
         size = len(short.tokens)
         # A recogniser takes teams for places, but "Aceh" is not "Banda Aceh".
-        place_like = is_place_name(short.name) or (short.type == "PLACE" and not short.name.endswith("s"))
+        called_place = any(short.labels[label] for label in ("GPE", "LOC", "FAC"))
+        place_like = is_place_name(short.name) or (called_place and not short.name.endswith("s"))
         if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person:
             continue
         owners = []
@@ -270,7 +288,7 @@ def _left_off(g: Grouping) -> None:
                 continue
             front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
             if o.tokens[-size:] == short.tokens:
-                place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front)))
+                place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front)) or g.is_organisation(front))
                 if front in descriptors or place or (size > 2 and o.tokens[-size - 1] not in _SMALL):
                     owners.append(o)
             elif size > 1 or short.type == "ORG":
@@ -323,8 +341,11 @@ def _generic_heads(g: Grouping) -> None:
         ends = [o for o in longer if o.tokens[-size:] == short.tokens]
         begins = [o for o in longer if o.tokens[:size] == short.tokens]
         g.attach_to_best(short, ends or [o for o in begins if o.tokens[size] == "of"], "generic head")
-        if short.name in ("north", "south", "east", "west"):
-            g.attach_if_only(short, begins, "generic head")
+        if short.name in _COMPASS or short.name in words("descriptors.txt"):
+            g.attach_to_best(short, begins, "generic head")
+
+
+_COMPASS = frozenset({"north", "south", "east", "west"})
 
 
 def _regions(g: Grouping) -> None:

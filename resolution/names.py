@@ -12,6 +12,7 @@ from resolution.persons import SUFFIXES, is_given_name, is_surname
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "‛": "'", "´": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _EDGES = " \t\"'*_|/\\<>~-,;:!?"
+_TICKER = re.compile(r"[<(]?[A-Z]{1,5}(?:\.[A-Z]{1,3})?[>)]?")
 _DETERMINER = re.compile(r"(?:the|a|an|these|those)\s+(?=\S)", re.IGNORECASE)
 _SPACED_INITIALS = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[A-Z]\.)")
 _INNER_FORMS = ("U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
@@ -78,7 +79,13 @@ def _place(text: str) -> str | None:
     for head in ("state of ", "commonwealth of ", "province of "):
         if folded.startswith(head) and folded.removeprefix(head) in table.names:
             return folded.removeprefix(head)
-    return text.casefold() if text.casefold() in table.names else None
+    if folded.endswith("s") and folded[:-1] in table.of_demonym:
+        return folded[:-1]  # Germans, German
+    # Text without apostrophes: "Japans finance minister".
+    for name in (text.casefold(), folded.removesuffix("s") if len(folded) > 4 else ""):
+        if name in table.names:
+            return name
+    return None
 
 
 def region_of(text: str) -> str | None:
@@ -111,6 +118,8 @@ def _core(text: str, person: bool) -> str:
     if len(tokens) > 1:
         short = abbreviations()
         tokens = [short.get(t, t) for t in tokens]
+        if tokens[-1] == "st":
+            tokens[-1] = "street"
     return _place(" ".join(_initials_joined(tokens))) or " ".join(_initials_joined(tokens))
 
 
@@ -128,6 +137,8 @@ def _without_legal_form(text: str) -> str:
         if len(text) > len(form) and (text.startswith(form) or text.endswith(form)):
             text = text.removeprefix(form).removesuffix(form).strip()
     tokens = text.split()
+    if len(tokens) > 2 and _TICKER.fullmatch(tokens[-1]) and any(_is_form(tokens[-1 - n : -1], forms.end) for n in (1, 2)):
+        tokens = tokens[:-1]  # Northern Telecom Ltd NT
     changed = True
     while changed:
         changed = False
@@ -194,7 +205,7 @@ def sex_of(raw: str) -> str:
 def demonym_of(name: str) -> str | None:
     """The country, bloc or state whose people or adjective a normalised name is ("german" to "germany"), or None."""
     table = places().of_demonym
-    return table.get(name) or (table.get(name[:-1]) if name.endswith("s") else None)
+    return table.get(name)
 
 
 def is_place_name(name: str) -> bool:

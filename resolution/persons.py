@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ingest.common_words import is_common
-from resolution.name_tables import abbreviations, nicknames, places, words
+from resolution.name_tables import abbreviations, nicknames, places, rows, words
 
 SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv"}
 _NOT_IN_PERSONS = frozenset({"of", "the", "and", "for", "in", "on", "at", "a", "an", "to", "with"})
@@ -47,6 +47,18 @@ def person_parts(name: str) -> PersonParts | None:
 def is_given_name(token: str) -> bool:
     """Whether a plain word is a known given name or pet form."""
     return token in words("given_names.txt") or token in nicknames()
+
+
+@cache
+def _rare_given_names() -> frozenset[str]:
+    return frozenset(row[0] for row in rows("given_names.txt") if row[1:] == ["rare"])
+
+
+def is_distinctive(token: str) -> bool:
+    """Whether a first word is rare enough to be called by alone in another document: no common given name, no initial, no word."""
+    if is_initial(token) or is_common(token) or len(token) < 3:
+        return False
+    return token in _rare_given_names() or not is_given_name(token)
 
 
 def is_surname(token: str) -> bool:
@@ -122,7 +134,8 @@ def looks_like_person(name: str, labels: Mapping[str, int], count: int) -> bool:
         or (parts.last in words("org_tails.txt") and not is_surname(parts.last))
     ):
         return False
-    if any(is_common(t) and not is_given_name(t) and not is_surname(t) for t in parts.words[:-1]):
+    particles = words("name_particles.txt")
+    if any(is_common(t) and t not in particles and not is_given_name(t) and not is_surname(t) for t in parts.words[:-1]):
         return False
     if labels.get("PERSON", 0) * 2 >= sum(labels.values()):
         return known or count > 1

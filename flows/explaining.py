@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -217,11 +218,11 @@ class _Explainer:
         self.rows = list(self._document_names())
         self.parts: frozenset[Part] = frozenset((n.document, n.name) for n in self.rows)
         self.normal = sorted({n.name for n in self.rows})
-        self.quotes = _Quotes(connection)
         spellings: dict[str, Counter[str]] = defaultdict(Counter)
         for name in self.rows:
             spellings[name.name].update(name.surfaces)
         self.spelling = {n: max(c, key=lambda s: (c[s], len(s), s)) for n, c in spellings.items()}
+        self.quotes = Quotes(connection, dict(self.spelling))
         self.left_out: dict[str, int] = {}
 
     def explain(self, found: str) -> Explanation:
@@ -316,23 +317,11 @@ class _Explainer:
             held[decision.kind, decision.names, decision.verdict].append(decision)
         result = []
         for (kind, names, verdict), rows in held.items():
-            spans = [s for d in rows for s in d.spans]
-            shown = list({s["document"]: s for s in reversed(spans)}.values())[::-1][: _EXAMPLES + 1]
-            evidence = tuple(self.quotes.of(s["document"], s["start"], s["end"]) for s in shown)
+            evidence = tuple(islice((e for d in rows for e in self.quotes.of_decision(d)), _EXAMPLES + 1))
             first = rows[0]
-            candidates = tuple(c | {"name": self._spelled([c["name"]])[0]} if "name" in c else c for c in first.candidates)
-            result.append(Across(kind, self._spelled(names), verdict, len(rows), first.features, candidates, evidence))
+            candidates = tuple(c | {"name": self.quotes.spelled([c["name"]])[0]} if "name" in c else c for c in first.candidates)
+            result.append(Across(kind, self.quotes.spelled(names), verdict, len(rows), first.features, candidates, evidence))
         return sorted(result, key=lambda a: (a.kind, -len(a.names), a.names, a.verdict))
-
-    def _spelled(self, names: Collection[str]) -> tuple[str, ...]:
-        """Normalised names as documents spell them: the entity's own, else those of the first that has it."""
-        for name in names:
-            if name not in self.spelling:
-                m = memberships.c  # it has an index of names
-                same = and_(m.document == document_names.c.document, m.name == document_names.c.name)
-                statement = select(document_names).join(memberships, same).where(m.name == name).order_by(m.document).limit(1)
-                self.spelling[name] = next((DocumentName(**row._mapping).surface for row in self.connection.execute(statement)), name)
-        return tuple(self.spelling[n] for n in names)
 
     def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> Iterator[Other]:
         """Entities that bear one of this one's names, the most mentioned first."""
@@ -350,7 +339,7 @@ class _Explainer:
             theirs[member.entity_id].add((member.document, member.name))
         for e in found[:_ROWS]:
             why = self._why_apart(e, theirs[e.entity_id], known, stored)
-            names = tuple(sorted(self._spelled(shared[e.entity_id])))
+            names = tuple(sorted(self.quotes.spelled(shared[e.entity_id])))
             yield Other(e.entity_id, e.name, e.type, e.wikidata_id, e.registry_id, e.mentions, names, why)
 
     def _why_apart(self, other: Entity, theirs: set[Part], known: Sequence[Judgement], stored: Sequence[Decision]) -> str:
@@ -408,14 +397,31 @@ def _considered(row: Mapping[str, Any], version: str) -> Considered:
     return Considered(row["id"], row["label"], row.get("description"), row.get("score", 0.0), row.get("share", 0.0), tuple(reasons))
 
 
-class _Quotes:
-    """Spans of documents in their sentences."""
+class Quotes:
+    """Names and spans as they stand in documents."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, spelling: dict[str, str] | None = None) -> None:
         self.connection = connection
         self.texts: dict[str, str] = {}
+        self.spelling = spelling or {}
+
+    def spelled(self, names: Collection[str]) -> tuple[str, ...]:
+        """Normalised names as documents spell them: as given, else as the first document that has it."""
+        for name in names:
+            if name not in self.spelling:
+                m = memberships.c  # it has an index of names
+                same = and_(m.document == document_names.c.document, m.name == document_names.c.name)
+                statement = select(document_names).join(memberships, same).where(m.name == name).order_by(m.document).limit(1)
+                self.spelling[name] = next((DocumentName(**row._mapping).surface for row in self.connection.execute(statement)), name)
+        return tuple(self.spelling[n] for n in names)
+
+    def of_decision(self, decision: Decision) -> list[Evidence]:
+        """The spans of a decision, the first of each document."""
+        first = {s["document"]: s for s in reversed(decision.spans)}
+        return [self.of(d, s["start"], s["end"]) for d, s in reversed(first.items())]
 
     def of(self, document: str, start: int, end: int) -> Evidence:
+        """A span in its sentence."""
         if document not in self.texts:
             self.texts[document] = next((d.text for d in documents.load(self.connection, [document])), "")
         text = self.texts[document]

@@ -2,23 +2,27 @@
 
 import os
 from collections import defaultdict
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from flows import overview, runs
-from flows.explaining import as_json, explain_ids
+from flows.explaining import Quotes, as_json, explain_ids
 from flows.home import Home
 from flows.settings import load_settings
 from graph import communities, summaries
 from graph.model import entity_relations
-from ingest import documents
+from ingest import chunks, documents
+from ingest.state import select_where_in
 from resolution import decisions, entities
 from resolution.audit import by_strength
+from resolution.units import Decision
 
-LARGEST, EXPLAINED, MERGES, COMMUNITIES, PICTURED = 40, 20, 15, 60, 60
+LARGEST, EXPLAINED, MERGES, COMMUNITIES, PICTURED, CHANGES = 40, 20, 15, 60, 60, 40
+QUOTED = 2
 
 
 def write(path: Path, config: Path | None) -> dict[str, Any]:
@@ -56,25 +60,44 @@ def gather(connection: Connection) -> dict[str, Any]:
     }
 
 
-def changes(connection: Connection, run: int) -> dict[str, list[dict[str, Any]]]:
-    """What a run changed, by kind, with the names that things have now."""
-    called = {e.entity_id: e.name for e in entities.load(connection)}
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def changes(connection: Connection, run: int) -> dict[str, dict[str, Any]]:
+    """What a run changed, by kind: how many, and the first of them with the names that things have now."""
+    found: dict[str, list[runs.Change]] = defaultdict(list)
     for change in runs.changes(connection, [run]):
-        found[change.kind].append({"id": change.id, "other": change.other, "name": called.get(change.id) or called.get(change.other)})
-    return dict(sorted(found.items()))
+        found[change.kind].append(change)
+    shown = {c.id for held in found.values() for c in held[:CHANGES]} | {c.other for held in found.values() for c in held[:CHANGES]}
+    called = {e.entity_id: e.name for e in entities.load(connection, sorted(shown))}
+    return {
+        kind: {
+            "count": len(held),
+            "first": [{"id": c.id, "other": c.other, "name": called.get(c.id) or called.get(c.other)} for c in held[:CHANGES]],
+        }
+        for kind, held in sorted(found.items())
+    }
 
 
 def merges(connection: Connection) -> dict[str, list[dict[str, Any]]]:
-    """The merges across documents that rest on most evidence, and those that rest on least."""
+    """The merges across documents that rest on most evidence, and those that rest on least, with the sentences that they rest on.
+
+    Of several merges of the same names on the same grounds the weakest stands for all.
+    """
     ordered = by_strength(d for d in decisions.load(connection) if d.kind == "merge")
-    rows = [{"names": list(d.names), "verdict": d.verdict, "features": d.features, "spans": list(d.spans)[:3]} for d in ordered]
-    return {"most": rows[:MERGES], "least": rows[::-1][:MERGES]}
+    weakest = list({(d.names, d.verdict): d for d in ordered}.values())
+    quotes = Quotes(connection)
+
+    def row(decision: Decision) -> dict[str, Any]:
+        evidence = quotes.of_decision(decision)[:QUOTED]
+        names = quotes.spelled(decision.names)
+        return {"names": list(names), "verdict": decision.verdict, "features": decision.features, "evidence": [asdict(e) for e in evidence]}
+
+    return {"most": [row(d) for d in weakest[:MERGES]], "least": [row(d) for d in weakest[::-1][:MERGES]]}
 
 
 def _communities(connection: Connection) -> list[dict[str, Any]]:
     told = summaries.load(connection)
-    held = sorted(communities.load(connection).communities, key=lambda c: (c.level, -len(c.members), c.community_id))
+    held = sorted(communities.load(connection).communities, key=lambda c: (c.level, -len(c.members), c.community_id))[:COMMUNITIES]
+    said = [s.chunk for c in held for s in told.get(c.community_id, ())]
+    document = dict(select_where_in(connection, select(chunks.chunks.c.chunk, chunks.chunks.c.document), chunks.chunks.c.chunk, said))
     return [
         {
             "community_id": c.community_id,
@@ -82,9 +105,11 @@ def _communities(connection: Connection) -> list[dict[str, Any]]:
             "parent": c.parent,
             "title": c.title,
             "size": len(c.members),
-            "summary": [{"sentence": s.sentence, "chunk": s.chunk} for s in told.get(c.community_id, ())],
+            "summary": [
+                {"sentence": s.sentence, "chunk": s.chunk, "document": document.get(s.chunk)} for s in told.get(c.community_id, ())
+            ],
         }
-        for c in held[:COMMUNITIES]
+        for c in held
     ]
 
 

@@ -1,13 +1,13 @@
 """The run report as a page: one file, nothing to load, no script."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from flows.report import rendering
 from flows.report.picture import draw
 
-_NAMES, _SET_ASIDE, _CHANGED = 30, 200, 40
+_NAMES, _SET_ASIDE = 30, 200
 _EXPLAINED = {"grouped": 8, "links": 6, "merges": 8, "doubts": 4, "others": 6, "names": 40}
 _CANDIDATES, _REASONS = 3, 5
 _NO_TIME = 0.01  # seconds
@@ -97,17 +97,16 @@ def _stages(stages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [s | {"share": round(100 * s["seconds"] / longest, 2), "time": rendering.duration(s["seconds"])} for s in worked]
 
 
-def _changes(changes: Mapping[str, Sequence[Mapping[str, Any]]], first: bool) -> list[dict[str, Any]]:
+def _changes(changes: Mapping[str, Mapping[str, Any]], first: bool) -> list[dict[str, Any]]:
     """Changes by kind. The first run of a home made everything new; there the lists are kept shut."""
     return [
         {
             "title": _KINDS.get(kind, kind.replace("-", " ").capitalize()),
-            "count": len(rows),
-            "rows": [{"id": r["id"], "name": r.get("name"), "other": _other(kind, r)} for r in rows[:_CHANGED]],
+            "count": held["count"],
+            "rows": [{"id": r["id"], "name": r.get("name"), "other": _other(kind, r)} for r in held["first"]],
             "open": not first,
         }
-        for kind, rows in changes.items()
-        if rows
+        for kind, held in changes.items()
     ]
 
 

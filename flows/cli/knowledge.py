@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from flows.cli import app
 from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table
@@ -47,29 +48,36 @@ def build_(
     dump: Annotated[Path, typer.Argument(help="A Wikidata JSON dump: latest-all.json.bz2, .gz or plain, one entity a line.")],
     languages: Annotated[str, typer.Option(help="Languages of the labels and aliases to keep, separated by commas.")] = "en,mul",
     classes: Annotated[str, typer.Option(help="Keep only instances of these classes (Q-ids separated by commas); empty: all.")] = "",
-    min_sitelinks: Annotated[int, typer.Option(help="Keep only items with at least so many pages in Wikimedia's projects.")] = 1,
+    subclasses: Annotated[
+        Path | None, typer.Option(help="File with two ids a line, class and superclass (P279), so that subclasses count.")
+    ] = None,
+    min_sitelinks: Annotated[int, typer.Option(min=0, help="Keep only items with at least so many pages in Wikimedia's projects.")] = 1,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
 ) -> None:
     """Build the knowledge base from a Wikidata dump, streaming, in little memory; interrupted, the same command goes on."""
-    from resolution import wikidata_dump
+    from resolution.wikidata_dump import DumpChoice, DumpSummary, build_from_dump
 
     if not dump.is_file():
         raise WrongUse(f"{dump} does not exist.")
     place = Home(home)
     place.make(load_settings(home, config)).dispose()
-    wanted = wikidata_dump.Selection(
-        languages=tuple(part.strip() for part in languages.split(",") if part.strip()),
-        classes=frozenset(part.strip() for part in classes.split(",") if part.strip()),
-        min_sitelinks=min_sitelinks,
-    )
+    choice = DumpChoice(_listed(languages), _listed(classes), min_sitelinks, subclasses)
     with place.held(), Timings().stage("Reading the dump", 100, "%") as stage:
-        built = wikidata_dump.build_knowledge_base(
-            dump, place.knowledge_base, wanted, lambda share: stage.advance(int(share * 100) - stage.done)
-        )
-    out.print(f"{built.items:,} items of {built.lines:,} lines kept in {place.path}.")
-    if built.malformed:
-        console.print(f"[yellow]{built.malformed:,} lines were malformed[/yellow] and left out.")
+
+        def tell(share: float, _so_far: DumpSummary) -> None:
+            stage.advance(int(share * 100) - stage.done)
+
+        found = build_from_dump(dump, place.knowledge_base, choice, tell)
+    out.print(f"{found.kept:,} items of {found.lines:,} entities kept in {place.path}.")
+    if found.malformed:
+        console.print(f"[yellow]{found.malformed:,} lines were malformed[/yellow] and left out: {escape('; '.join(found.examples))}")
+    if found.cut_off:
+        console.print("[yellow]The dump breaks off before its end[/yellow]: entities are missing.")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @kb.command("add-wikidata")

@@ -12,7 +12,7 @@ from flows.cli import app
 from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table, reading
 from flows.progress import console
 from ingest.errors import WrongUse
-from resolution.audit import GoldAudit, Scores, Standing
+from resolution.audit import Error, GoldAudit, Part, Scores, Standing
 
 ShareOption = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 when it is not kept (needs --gold).")]
 _ERRORS_SHOWN = 15
@@ -28,6 +28,21 @@ _MEANING = {
     "linked": "found mentions with a link",
     "wrong": "links that are wrong",
     "link": "links over all gold mentions: precision / recall / F",
+}
+_COUNTED = {
+    "nodes": "nodes",
+    "nodes_with_several_names": "… with several names",
+    "nodes_in_one_document": "… in one document only",
+    "linked_nodes": "… linked to Wikidata",
+    "registered_nodes": "… in the registry",
+    "mentions": "mentions",
+    "names": "names, per document",
+    "links": "… with a link",
+    "nils": "… that nothing fits (NIL)",
+    "abstentions": "… whose link is in doubt",
+    "merges": "merges across documents",
+    "splits": "… kept apart on evidence",
+    "several_owners": "… in doubt between several owners",
 }
 
 
@@ -95,8 +110,7 @@ def _broken(scores: Scores, asked: Sequence[tuple[str, str, float | None, bool]]
 
 
 def _show(standing: Standing, found: GoldAudit | None) -> None:
-    figures = {k.replace("_", " "): v for k, v in asdict(standing).items() if isinstance(v, int)}
-    print_table("Nodes and links", ("what", "count"), figures.items(), right=(1,))
+    print_table("Nodes and links", ("what", "count"), ((what, getattr(standing, key)) for key, what in _COUNTED.items()), right=(1,))
     if standing.weakest:
         out.print()
         rows = ((w.name, w.wikidata_id, w.confidence, w.weakest, w.document) for w in standing.weakest[:10])
@@ -116,17 +130,19 @@ def _show(standing: Standing, found: GoldAudit | None) -> None:
         )
     if found.errors:
         out.print()
-        errors = ((e.kind, e.cost, e.name, e.id, " · ".join(_part(asdict(p)) for p in e.parts)) for e in found.errors[:_ERRORS_SHOWN])
+        errors = ((e.kind, e.cost, e.name, e.id, " · ".join(_part(e, p) for p in e.parts)) for e in found.errors[:_ERRORS_SHOWN])
         title = f"Errors, the dearest first ({min(_ERRORS_SHOWN, len(found.errors))} of {len(found.errors):,})"
-        print_table(title, ("error", "mentions", "name", "id", "parts"), errors, right=(1,))
+        print_table(title, ("error", "mentions", "name", "id", "lies in"), errors, right=(1,))
     if found.absent:
         console.print(
             f"[yellow]{len(found.absent):,} of the gold set's documents have no mention here[/yellow], e.g. {escape(found.absent[0])}"
         )
 
 
-def _part(part: dict[str, Any]) -> str:
-    return f"{part['name']} ({part['id'] or 'none'}) × {part['mentions']:,}"
+def _part(error: Error, part: Part) -> str:
+    # The id of a node says nothing to a reader of the screen; the key of a gold entity does.
+    key = "" if error.kind == "missed merge" else f" ({part.id or 'nothing'})"
+    return f"{part.name}{key} × {part.mentions:,}"
 
 
 def _figure(value: Any) -> str:

@@ -125,7 +125,8 @@ class Error:
 
     missed merge: the gold entity `id` lies in several nodes (`parts`). false merge: the node `id` holds several gold entities.
     wrong link: mentions of `parts` were linked to the item `id`. missing link: mentions of the item `id` were linked to nothing;
-    `parts` are the best candidates, whether right or not.
+    `parts` are the best candidates, whether right or not. An item for none of whose mentions any source had a candidate is not listed:
+    nothing was decided about it.
     """
 
     kind: str
@@ -402,13 +403,14 @@ def _misplaced(matched: _Matched, found: Sequence[Span]) -> Iterator[Error]:
 
 def _mislinked(matched: _Matched, found: Sequence[Span]) -> Iterator[Error]:
     wrong: dict[str, list[Span]] = defaultdict(list)
-    missing: dict[str, list[Span]] = defaultdict(list)
+    unlinked: dict[str, list[Span]] = defaultdict(list)
     for span in found:
         key, link = matched.gold[span].key, matched.ours[span].link
         if link and link != key:
             wrong[link].append(span)
         elif not link and key.startswith("Q"):
-            missing[key].append(span)
+            unlinked[key].append(span)
+    missing = {key: spans for key, spans in unlinked.items() if any(matched.ours[span].candidate for span in spans)}
     keys = {span: matched.gold[span].key for span in found}
     candidates = {span: matched.ours[span].candidate or "" for span in found}
     for kind, groups, part in (("wrong link", wrong, keys), ("missing link", missing, candidates)):

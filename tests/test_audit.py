@@ -105,9 +105,14 @@ def test_errors_come_by_what_they_cost() -> None:
         ("wrong link", "Q7"): (3, [("Q2", 3)]),
         ("missed merge", "Q1"): (1, [("e1", 1), ("e2", 1)]),
         ("false merge", "e2"): (1, [("Q2", 3), ("Q1", 1)]),
-        ("missing link", "Q1"): (1, [("", 1)]),
     }
-    assert [e.cost for e in against_gold([true], rows).errors] == [3, 1, 1, 1]
+    assert [e.cost for e in against_gold([true], rows).errors] == [3, 1, 1]
+
+
+def test_a_link_not_made_is_an_error_where_there_was_a_candidate() -> None:
+    rows = [row | {"wikidata_id": None, "candidate": "Q1" if row["text"] == "Lee" else None} for row in OURS]
+    (error,) = [e for e in against_gold([GOLD], rows).errors if e.kind == "missing link"]
+    assert (error.id, error.cost, [(p.id, p.mentions) for p in error.parts]) == ("Q1", 2, [("", 1), ("Q1", 1)])
 
 
 def test_a_text_that_is_another_one_is_told() -> None:

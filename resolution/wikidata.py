@@ -183,9 +183,9 @@ class Wikidata:
                 facts: dict[str, Facts | None] = dict.fromkeys(answer.missing)
                 redirects = {}
                 for asked, entity in answer.found.items():
-                    facts[entity["id"]] = facts_of(entity, self.settings.languages)
-                    if entity["id"] != asked:
-                        redirects[asked] = entity["id"]
+                    facts[entity.id] = facts_of(entity, self.settings.languages)
+                    if entity.id != asked:
+                        redirects[asked] = entity.id
                 with self._engine.begin() as connection:
                     wikidata_cache.store_items(connection, facts, self._languages, self._clock.now())
                     wikidata_cache.store_redirects(connection, redirects)

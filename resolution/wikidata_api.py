@@ -19,7 +19,7 @@ import orjson
 import requests
 
 from ingest.errors import WrongUse
-from resolution.wikidata_entity import QID
+from resolution.wikidata_entity import QID, Entity, convert_entity
 
 IDS_AT_ONCE = 50
 """The most ids that wbgetentities takes in one request."""
@@ -71,7 +71,7 @@ class Hit:
 class Entities:
     """What became of the ids asked for. An id in none of the three was left without an answer."""
 
-    found: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the id asked for, whose entity may be another (a redirect)
+    found: dict[str, Entity] = field(default_factory=dict)  # by the id asked for, whose entity may be another (a redirect)
     missing: list[str] = field(default_factory=list)  # well-formed or not: there is no such item
     failed: dict[str, str] = field(default_factory=dict)  # with the reason
 
@@ -187,12 +187,13 @@ class Api:
         entities = self._ask(parameters, "entities", dict)["entities"]
         for id in ids:
             entity = entities.get(id)
-            if not isinstance(entity, dict) or not isinstance(entity.get("id"), str):
-                result.failed[id] = "left out of the answer"
-            elif "missing" in entity:
+            if isinstance(entity, dict) and "missing" in entity:
                 result.missing.append(id)
-            else:
-                result.found[id] = entity
+                continue
+            try:
+                result.found[id] = convert_entity(entity)
+            except ValueError as error:
+                result.failed[id] = f"no entity in the answer: {error}"
 
     def _ask(self, parameters: dict[str, str], wanted: str, kind: type) -> dict[str, Any]:
         """The answer to one request, tried as often as makes sense: an object whose `wanted` is a `kind`. Raises Unanswered."""

@@ -10,11 +10,76 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import msgspec
+
 from resolution.candidates import Item
 from resolution.knowledge_base import types_of
 
 QID = re.compile(r"Q\d+")
-INSTANCE_OF, SHORT_NAME, TICKER, STOCK_EXCHANGE = "P31", "P1813", "P249", "P414"
+
+
+class Term(msgspec.Struct):
+    """A label, an alias or a description."""
+
+    value: str
+
+
+class Value(msgspec.Struct):
+    value: Any = None
+
+
+class Snak(msgspec.Struct):
+    """A property's value; none for "unknown value" and "no value"."""
+
+    datavalue: Value | None = None
+
+
+class Qualifiers(msgspec.Struct, rename={"ticker": "P249"}):
+    ticker: list[Snak] = []
+
+
+class Statement(msgspec.Struct):
+    mainsnak: Snak = msgspec.field(default_factory=Snak)
+    rank: str = "normal"
+    qualifiers: Qualifiers | list[Any] | None = None
+
+
+class Claims(msgspec.Struct, rename={"instance_of": "P31", "short_name": "P1813", "ticker": "P249", "stock_exchange": "P414"}):
+    instance_of: list[Statement] = []
+    short_name: list[Statement] = []
+    ticker: list[Statement] = []
+    stock_exchange: list[Statement] = []
+
+
+class Sitelink(msgspec.Struct):
+    pass
+
+
+class Entity(msgspec.Struct):
+    """An entity as Wikidata gives it, as far as we read it; the rest is passed over unparsed, which is four times as fast.
+
+    The server writes an empty map as [].
+    """
+
+    id: str
+    labels: dict[str, Term] | list[Any] = []
+    aliases: dict[str, list[Term]] | list[Any] = []
+    descriptions: dict[str, Term] | list[Any] = []
+    claims: Claims | list[Any] = []
+    sitelinks: dict[str, Sitelink] | list[Any] = []
+
+
+_decoder = msgspec.json.Decoder(Entity)
+
+
+def decode_entity(line: bytes) -> Entity:
+    """An entity from its JSON. Raises ValueError, saying what is wrong."""
+    return _decoder.decode(line)
+
+
+def convert_entity(value: Any) -> Entity:
+    """An entity from parsed JSON. Raises ValueError, saying what is wrong."""
+    return msgspec.convert(value, Entity)
 
 
 @dataclass(frozen=True)
@@ -33,30 +98,31 @@ class Facts:
     sitelinks: int
 
 
-def facts_of(entity: Any, languages: Sequence[str]) -> Facts | None:
-    """The facts of an entity's JSON, or None when it is no item (a property, a lexeme).
-
-    Raises ValueError, saying what is wrong, for something that is no entity at all.
-    """
-    if not isinstance(entity, dict) or not isinstance(entity.get("id"), str):
-        raise ValueError("no entity: an object with an `id` was expected")
-    if not QID.fullmatch(entity["id"]):
+def facts_of(entity: Entity, languages: Sequence[str]) -> Facts | None:
+    """The facts of an entity, or None when it is no item (a property, a lexeme)."""
+    if not QID.fullmatch(entity.id):
         return None
-    claims = _mapping(entity.get("claims"))
-    labels, descriptions, aliases = (_mapping(entity.get(part)) for part in ("labels", "descriptions", "aliases"))
-    names = [_value(labels.get(language)) for language in languages]
-    for language in languages:
-        names += [_value(term) for term in _list(aliases.get(language))]
-    names += [_value(v, "text") for v in _values(claims, SHORT_NAME) if isinstance(v, dict) and v.get("language") in languages]
+    claims = entity.claims if isinstance(entity.claims, Claims) else Claims()
+    labels = entity.labels if isinstance(entity.labels, dict) else {}
+    aliases = entity.aliases if isinstance(entity.aliases, dict) else {}
+    descriptions = entity.descriptions if isinstance(entity.descriptions, dict) else {}
+    ranked = [labels[language].value.strip() for language in languages if language in labels]
+    label = next(filter(None, ranked), None)
+    names = [*ranked, *(alias.value for language in languages for alias in aliases.get(language, ()))]
+    names += [
+        v["text"]
+        for v in _values(claims.short_name)
+        if isinstance(v, dict) and v.get("language") in languages and isinstance(v.get("text"), str)
+    ]
     names += _tickers(claims)
-    label = next((name for name in names[: len(languages)] if name), None)
+    texts = (descriptions[language].value.strip() for language in languages if language in descriptions)
     return Facts(
-        id=entity["id"],
+        id=entity.id,
         label=label,
-        aliases=tuple(name for name in dict.fromkeys(names) if name and name != label),
-        description=next(filter(None, (_value(descriptions.get(language)) for language in languages)), None),
-        classes=tuple(dict.fromkeys(v["id"] for v in _values(claims, INSTANCE_OF) if isinstance(v, dict) and isinstance(v.get("id"), str))),
-        sitelinks=len(_mapping(entity.get("sitelinks"))),
+        aliases=tuple(name for name in dict.fromkeys(name.strip() for name in names) if name and name != label),
+        description=next(filter(None, texts), None),
+        classes=tuple(dict.fromkeys(filter(None, map(_class, _values(claims.instance_of))))),
+        sitelinks=len(entity.sitelinks),
     )
 
 
@@ -76,39 +142,24 @@ def dropped_classes() -> frozenset[str]:
     return frozenset(row.split("\t")[0] for row in rows if row and not row.startswith("#"))
 
 
-def _tickers(claims: dict[str, Any]) -> list[str | None]:
+def _tickers(claims: Claims) -> list[str]:
     # Almost all tickers stand as a qualifier of the stock exchange on which the share is listed.
-    found = list(_values(claims, TICKER))
-    for statement in _statements(claims, STOCK_EXCHANGE):
-        found += [_snak(snak) for snak in _list(_mapping(statement.get("qualifiers")).get(TICKER))]
+    found = list(_values(claims.ticker))
+    for statement in claims.stock_exchange:
+        if statement.rank != "deprecated" and isinstance(statement.qualifiers, Qualifiers):
+            found += [snak.datavalue.value for snak in statement.qualifiers.ticker if snak.datavalue]
     return [value for value in found if isinstance(value, str)]
 
 
-def _statements(claims: dict[str, Any], property: str) -> Iterator[dict[str, Any]]:
-    for statement in _list(claims.get(property)):
-        if isinstance(statement, dict) and statement.get("rank") != "deprecated":
-            yield statement
+def _values(statements: Sequence[Statement]) -> Iterator[Any]:
+    for statement in statements:
+        if statement.rank != "deprecated" and statement.mainsnak.datavalue:
+            yield statement.mainsnak.datavalue.value
 
 
-def _values(claims: dict[str, Any], property: str) -> Iterator[Any]:
-    for statement in _statements(claims, property):
-        yield _snak(statement.get("mainsnak"))
-
-
-def _snak(snak: Any) -> Any:
-    """The value of a snak; None for "unknown value" and "no value"."""
-    return _mapping(_mapping(snak).get("datavalue")).get("value")
-
-
-def _value(term: Any, key: str = "value") -> str | None:
-    text = _mapping(term).get(key)
-    return text.strip() or None if isinstance(text, str) else None
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    # The server writes an empty map as [].
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _class(value: Any) -> str | None:
+    # Old dumps give the number alone.
+    if not isinstance(value, dict) or not ("id" in value or "numeric-id" in value):
+        return None
+    qid = str(value.get("id", f"Q{value.get('numeric-id')}"))
+    return qid if QID.fullmatch(qid) else None

@@ -5,6 +5,7 @@ docstring says which forms of answers were recorded and which we made from publi
 """
 
 import itertools
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,7 @@ from resolution.candidates import CandidateSource
 from resolution.knowledge_base import KnowledgeBase
 from resolution.names import normalise
 from resolution.wikidata import Prefetch, Wikidata, WikidataSettings, add_wikidata, pending_names, purge
-from resolution.wikidata_entity import facts_of
+from resolution.wikidata_entity import convert_entity, decode_entity, facts_of
 
 CONTACT = "https://example.org/corpus; ops@example.org"
 SMALL_NAMES = [
@@ -390,15 +391,16 @@ def test_what_is_kept_of_an_entity() -> None:
         P414=[statement({"id": "Q13677"}, P249=["FIRM", None])],
     )  # fmt: skip
     known["labels"]["fr"] = {"language": "fr", "value": "Entreprise"}
-    facts = facts_of(known, ("en", "fr"))
+    facts = facts_of(convert_entity(known), ("en", "fr"))
     assert facts is not None
     assert (facts.label, facts.aliases) == ("Firm", ("Entreprise", "The Firm", "F.", "FRM", "FIRM"))
     assert (facts.classes, facts.sitelinks) == (("Q4830453", "Q783794"), 3)
-    french = facts_of(known, ("fr", "en"))
+    french = facts_of(convert_entity(known), ("fr", "en"))
     assert french is not None and french.label == "Entreprise"
-    assert facts_of({"id": "P31", "type": "property"}, ("en",)) is None
-    with pytest.raises(ValueError, match="no entity"):
-        facts_of(["Q1"], ("en",))
+    assert facts_of(convert_entity({"id": "P31", "type": "property"}), ("en",)) is None
+    assert facts_of(decode_entity(json.dumps(known).encode()), ("en", "fr")) == facts
+    with pytest.raises(ValueError, match="array"):
+        convert_entity(["Q1"])
 
 
 @settings(max_examples=60)
@@ -407,7 +409,7 @@ def test_what_is_kept_of_an_entity() -> None:
 def test_no_entity_however_odd_does_harm(odd: object) -> None:
     made = {"id": "Q1", **odd} if isinstance(odd, dict) else odd
     try:
-        facts = facts_of(made, ("en",))
+        facts = facts_of(convert_entity(made), ("en",))
     except ValueError:
         return
     assert facts is None or all(isinstance(alias, str) for alias in facts.aliases)
@@ -533,7 +535,7 @@ def test_a_recorded_search_is_understood(state: Engine, server: WikidataServer) 
 
 def test_recorded_items_are_understood() -> None:
     _recordings()
-    facts = [facts_of(known, ("en", "mul")) for known in recorded_entities(data_folder())]
+    facts = [facts_of(convert_entity(known), ("en", "mul")) for known in recorded_entities(data_folder())]
     assert len(facts) > 900
     assert sum(f is not None and f.label is not None for f in facts) > 0.9 * len(facts)
     by_id = {f.id: f for f in facts if f}

@@ -526,7 +526,7 @@ def _show_across(screen: _Screen, row: Across) -> None:
 
 def _show_linked(screen: _Screen, row: Linked) -> None:
     said = {"link": f"→ {row.item}", "nil": "no item fits", "abstain": "in doubt, no link"}[row.verdict]
-    lowest = "" if row.documents == 1 else f", lowest in {row.document}"
+    lowest = f", lowest in {row.document}" if row.documents > 1 and row.confidence < 1 else ""
     screen.line(
         1,
         (row.name, "bold"),

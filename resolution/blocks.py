@@ -32,9 +32,9 @@ def short_person_names(unit: Unit) -> list[str]:
 
 
 def head_is_person(unit: Unit) -> bool:
-    """Whether the unit's head is a person's full name, by its shape and labels."""
+    """Whether the unit's head is a person's full name, by its shape and most of its labels."""
     labels = unit.labels
-    return looks_like_person(unit.head, labels, sum(labels.values()))
+    return labels.get("PERSON", 0) * 2 >= sum(labels.values()) and looks_like_person(unit.head, labels, sum(labels.values()))
 
 
 def word_key(head: str) -> str:

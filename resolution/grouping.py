@@ -280,7 +280,7 @@ def _left_off(g: Grouping) -> None:
         # A recogniser takes teams for places, but "Aceh" is not "Banda Aceh".
         called_place = any(short.labels[label] for label in ("GPE", "LOC", "FAC"))
         place_like = is_place_name(short.name) or (called_place and not short.name.endswith("s"))
-        if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person:
+        if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person or short.type == "GROUP":
             continue
         owners = []
         for o in g.in_order:

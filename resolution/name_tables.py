@@ -31,7 +31,7 @@ def words(file: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Places:
-    """Countries, blocs and states: `exact` holds forms that count in this spelling only, `folded` those that count in any case."""
+    """Countries, blocs, states, renamed cities; in `exact` also institutions with one well-known short name. `exact` holds forms that count in this spelling only, `folded` those that count in any case."""
 
     names: frozenset[str]
     exact: dict[str, str]
@@ -62,6 +62,10 @@ def places() -> Places:
             of_demonym[demonym] = name
         for code in filter(None, postal.split(";")):
             codes[code] = name
+    for name, forms in rows("well_known.tsv"):
+        exact.update(dict.fromkeys(forms.split(";"), name))
+    for name, forms in rows("city_forms.tsv"):
+        folded.update((plain(form), name) for form in forms.split(";"))
     return Places(frozenset(names), exact, folded, codes, of_demonym)
 
 
@@ -136,6 +140,12 @@ def nicknames() -> dict[str, frozenset[int]]:
         for name in row:
             table.setdefault(plain(name), set()).add(number)
     return {name: frozenset(numbers) for name, numbers in table.items()}
+
+
+@cache
+def spellings() -> dict[str, int]:
+    """Words that are written in several ways, with the number of the row that they share."""
+    return {plain(word).replace(" ", ""): number for number, row in enumerate(rows("spellings.tsv")) for word in row}
 
 
 @cache

@@ -92,7 +92,8 @@ def region_of(text: str) -> str | None:
     """The country or state that stands after a place's name ("Massachusetts", "MA", "Mass."), in its normal form, or None."""
     text = _clean(text)
     table = places()
-    return table.codes.get(text) or _place(text)
+    found = table.codes.get(text) or _place(text)
+    return found if found in table.names else None
 
 
 def _region_kept(text: str, person: bool) -> str | None:
@@ -233,10 +234,10 @@ def is_slip(a: str, b: str) -> bool:
     if len(left) != len(right) or len(unequal) != 1:
         return False
     x, y = sorted(unequal[0], key=len)
-    if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0] or y.startswith(x):
+    if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0]:
         return False
-    if x[:-2] == y[: len(x) - 2] and len(x) != len(y):
-        return False  # another ending: Sumatra and Sumatran, democrats and democratic
+    if y.startswith(x[:-2]):
+        return False  # another ending: Sumatra and Sumatran, Buddhism and Buddhist
     if is_known_word(x) and is_known_word(y):
         return False
     return OSA.distance(x, y, score_cutoff=2) <= (2 if len(x) >= 9 else 1)

@@ -39,7 +39,8 @@ pending_names = wikidata_cache.pending
 class Prefetch:
     """What a prefetch did, in distinct normalised names: `cached` had their answers, `answered` got them, `pending` wait on.
 
-    `off` says why nothing was asked, `stopped` why no more was asked; None when all went well.
+    `off` says why nothing was asked, `stopped` why the server counts as staying away; None when all went well. `limited`: the run's
+    requests were used up. Names whose own request failed may be pending without any of these; `pending_names` has each one's reason.
     """
 
     names: int
@@ -49,6 +50,7 @@ class Prefetch:
     requests: int
     off: str | None = None
     stopped: str | None = None
+    limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,13 @@ class Wikidata:
         with self._engine.begin() as connection:
             wikidata_cache.store_pending(connection, {name: (failed.get(name, 0), reasons[name]) for name in left})
         return Prefetch(
-            len(wanted), len(wanted) - len(todo), len(todo) - len(left), len(left), self._api.requests - before, stopped=self._api.stopped
+            len(wanted),
+            len(wanted) - len(todo),
+            len(todo) - len(left),
+            len(left),
+            self._api.requests - before,
+            stopped=None if self._api.limited else self._api.stopped,
+            limited=self._api.limited,
         )
 
     def _search(self, pool: ThreadPoolExecutor, round: "_Round", names: list[str], reasons: dict[str, str], failed: dict[str, int]) -> None:
@@ -335,7 +343,7 @@ def _candidate(name: str, item: Item, hit: Hit) -> Candidate | None:
     for alias in (hit.text, *item.aliases):
         if key_of(alias) == key:
             return Candidate(item, alias, "alias")
-    words, label = key.split(), key_of(item.label).split()
+    words, label = key.split(), key_of(item.label).replace(",", "").split()
     if len(label) > len(words):
         if label[: len(words)] == words:
             return Candidate(item, item.label, "start")

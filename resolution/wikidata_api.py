@@ -111,6 +111,7 @@ class Api:
         self.settings = settings
         self.requests = 0
         self.stopped: str | None = None  # why no further request is sent
+        self.limited = False  # because the run's requests are used up
         self._clock = clock
         self._random = random.Random(seed)
         self._lock = threading.Lock()
@@ -226,6 +227,7 @@ class Api:
             with self._lock:
                 if self.stopped is None and self.requests >= settings.requests_a_run:
                     self.stopped = f"the limit of {settings.requests_a_run} requests a run is reached"
+                    self.limited = True
                 if self.stopped is not None:
                     raise Stopped(f"{self.stopped} (before that: {reason})" if reason and reason not in self.stopped else self.stopped)
                 now = self._clock.monotonic()

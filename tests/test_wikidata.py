@@ -302,7 +302,8 @@ def test_the_requests_of_a_run_are_limited_and_names_come_in_order(state: Engine
         runs += 1
         if not result.pending:
             break
-        assert result.stopped is not None and "10 requests" in result.stopped
+        assert (result.limited, result.stopped) == (True, None)
+        assert all("10 requests" in reason for reason in pending(state).values())
     assert runs > 7
     asked = [request.parameters["search"] for request in server.log if request.action == "wbsearchentities"]
     assert asked == sorted(normalise(name) for name in SMALL_NAMES)

@@ -70,6 +70,7 @@ class GoldDocument:
     text: str
     judged: tuple[int, int]
     mentions: tuple[GoldMention, ...]
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ def _gold_document(row: Mapping[str, Any]) -> GoldDocument:
     text = str(row["text"])
     start, end = row.get("evaluation_span") or (0, len(text))
     found = [GoldMention(int(m["start"]), int(m["end"]), m["text"], str(m["qid"]), _gold_type(m.get("type"))) for m in row["mentions"]]
-    return GoldDocument(str(row["doc_id"]), text, (int(start), int(end)), tuple(found))
+    return GoldDocument(str(row["doc_id"]), text, (int(start), int(end)), tuple(found), str(row.get("title") or ""))
 
 
 def _gold_type(raw: str | None) -> str:

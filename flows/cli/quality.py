@@ -1,18 +1,21 @@
-"""Commands that ask how good the graph is: audit against gold, and fitting the weights of linking."""
+"""Commands that ask how good the graph is: the audit, and fitting the weights of linking."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table, reading
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, opened, out, print_json, print_table, reading
 from flows.progress import console
 from ingest.errors import WrongUse
 from resolution.audit import Error, GoldAudit, Part, Scores, Standing
+
+if TYPE_CHECKING:
+    from resolution.calibrate import Bin
 
 ShareOption = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 when it is not kept (needs --gold).")]
 _ERRORS_SHOWN = 15
@@ -147,3 +150,57 @@ def _part(error: Error, part: Part) -> str:
 
 def _figure(value: Any) -> str:
     return " / ".join(f"{v:.3f}" for v in value) if isinstance(value, tuple) else f"{value:.3f}"
+
+
+@app.command()
+def calibrate(
+    gold: Annotated[list[Path], typer.Argument(help="Gold sets to fit on, with Wikidata ids.", metavar="GOLD...")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write the weights to; without, they are only tried.")
+    ] = None,
+    try_on: Annotated[list[Path] | None, typer.Option(help="A further gold set, to see how the weights do on it. Can be repeated.")] = None,
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit the weights of linking on gold sets, with the home's knowledge base; shows cross-validation by document and reliability."""
+    from flows import calibrating
+    from flows.knowledge import Knowledge
+    from resolution.calibrate import fit, save_weights
+
+    it = opened(home, config)
+    knowledge = Knowledge(it.home, it.settings, it.engine)
+    try:
+        if not knowledge.sources:
+            raise WrongUse(f"{home} has no knowledge base to find candidates in. Import one: polyonym kb import FILE --home {home}")
+        fitted = fit(calibrating.examples(gold, it.settings), knowledge.sources, _next_version(knowledge.weights.version))
+        others = {}
+        for path in try_on or []:
+            others[path.name] = calibrating.curve(calibrating.examples([path], it.settings), knowledge.sources, fitted.weights)
+    finally:
+        knowledge.close()
+    if output:
+        save_weights(fitted.weights, output)
+    if as_json:
+        tried = {name: {"accuracy": accuracy, "curve": list(map(asdict, bins))} for name, (accuracy, bins) in others.items()}
+        print_json(asdict(fitted) | {"tried_on": tried})
+        return
+    out.print(
+        f"Version {fitted.weights.version}, {fitted.mentions:,} mentions. Cross-validated by document: best candidate right "
+        f"[bold]{fitted.accuracy:.3f}[/bold], F of the links [bold]{fitted.f1:.3f}[/bold] at a confidence of {fitted.weights.threshold:g}."
+    )
+    _show_curve("How often candidates of each confidence are right, cross-validated", fitted.curve)
+    for name, (accuracy, bins) in others.items():
+        _show_curve(f"On {name}: best candidate right {accuracy:.3f}", bins)
+    if output:
+        out.print(f"\nWeights written to {escape(str(output))}")
+
+
+def _next_version(version: str) -> str:
+    return str(int(version) + 1) if version.isdigit() else f"{version}+"
+
+
+def _show_curve(title: str, bins: "Sequence[Bin]") -> None:
+    out.print()
+    rows = ((f"{b.low:.1f} to {b.high:.1f}", b.mentions, b.confidence, b.right, "█" * round(20 * b.right)) for b in bins)
+    print_table(title, ("confidence", "mentions", "mean", "right", ""), rows, right=(1, 2, 3))

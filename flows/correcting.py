@@ -112,13 +112,14 @@ def remove(engine: Engine, what: str) -> int:
 
 def find(connection: Connection, text: str) -> Reference:
     """What a person means: an entity's id, a registry or Wikidata id, "NAME @ DOCUMENT", or a name. Raises WrongUse when it is not here."""
-    name, _, document = text.partition(" @ ")
-    entity = next(iter(entities.load(connection, [_living(connection, text)])), None)
+    entity = next(iter(entities.load(connection, [_living(connection, text)])), None) or next(entities.bearing(connection, text), None)
     if entity is not None:
         return _reference_to(connection, entity)
+    name, _, document = text.partition(" @ ")
     for person in (False, True):
         reference = Reference(normalise(name.strip(), person), document.strip() or None)
-        if document_names.documents_with(connection, [reference.name]):
+        standing = document_names.documents_with(connection, [reference.name])
+        if standing and reference.document in (None, *standing):
             return reference
     raise WrongUse(
         f"{text!r} is no name or entity of this home. Names are compared in their normal form; `polyonym export entities` lists them."
@@ -172,5 +173,5 @@ def _mark(connection: Connection, judgement: Judgement) -> None:
     """Have the documents of the judgement's names decided again."""
     names = judgements.touched_names(judgement)
     touched = document_names.documents_with(connection, sorted(names))
-    for stage in {"split": ("names", "resolve")}.get(judgement.kind, ("resolve",)):
+    for stage in ("names", "links", "resolve") if judgement.kind == "split" else ("resolve",):
         stages.unmark(connection, stage, sorted(touched))

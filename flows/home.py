@@ -12,7 +12,6 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from flows import tables  # noqa: F401  (a store is opened with all its tables)
 from flows.settings import Settings
 from ingest.errors import HomeHeld, WrongUse
 from ingest.state import open_state
@@ -59,7 +58,7 @@ class Home:
         """The home's state store. Raises WrongUse when there is no home here yet."""
         if not settings.state_url and not (self.path / "state.db").exists():
             raise WrongUse(f"{self.path} is no home of polyonym yet. Make one with: polyonym ingest PATH --home {self.path}")
-        return open_state(self.state_url(settings))
+        return self._open(settings)
 
     def make(self, settings: Settings) -> Engine:
         """Like `open`, but makes the home when it is not there. Raises WrongUse when the folder cannot be written."""
@@ -72,6 +71,11 @@ class Home:
             raise WrongUse(
                 f"The home {self.path} cannot be written: {error.strerror}. Give another with --home, or mend its rights."
             ) from error
+        return self._open(settings)
+
+    def _open(self, settings: Settings) -> Engine:
+        from flows import tables  # noqa: F401  (a store is opened with all its tables; they take a second to import)
+
         return open_state(self.state_url(settings))
 
     @contextmanager

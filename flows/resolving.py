@@ -13,7 +13,7 @@ from resolution import document_names, judgements, links, wikidata
 from resolution.document_names import MentionName
 from resolution.resolve import Resolved, resolve
 from resolution.splits import with_splits
-from resolution.units import DocumentName
+from resolution.units import DocumentName, Link
 from resolution.wikidata import Prefetch
 
 
@@ -70,9 +70,13 @@ def link_batch(run: Run, batch: Batch) -> int:
     with run.engine.connect() as connection:
         texts = list(documents.load(connection, batch.documents))
         names: dict[str, list[DocumentName]] = {d: [] for d in batch.documents}
+        parts: list[Link] = []
         for name in document_names.load(connection, batch.documents):
-            names[name.document].append(name)
-    made = links.link_documents(texts, names, knowledge.registry, knowledge.sources, knowledge.weights)
+            if judgements.is_part(name.name):  # a person has said that it is not what the name says
+                parts.append(Link(name.document, name.name, weights_version=knowledge.weights.version))
+            else:
+                names[name.document].append(name)
+    made = links.link_documents(texts, names, knowledge.registry, knowledge.sources, knowledge.weights) + parts
     with run.engine.begin() as connection:
         links.replace(connection, batch.documents, made)
         stages.mark(connection, "links", {d: batch.keys[d] for d in batch.documents})

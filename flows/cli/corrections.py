@@ -1,21 +1,20 @@
 """Commands by which people correct the graph: judgements, splits, names, removals. All are obeyed at once and in every later run."""
 
 import getpass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 from rich.markup import escape
 
-from flows import correcting
 from flows.cli import app
 from flows.cli.common import DEFAULT_HOME, HomeOption, JsonOption, out, print_json, print_lines, print_table, reading, writing
-from flows.home import Opened
-from flows.run import now
 from ingest.errors import WrongUse
-from resolution import judgements as table
-from resolution.judgements import Judgement
+
+if TYPE_CHECKING:
+    from resolution.judgements import Judgement
 
 NoteOption = Annotated[str, typer.Option("--note", help="Why: kept with the judgement.")]
 judge = typer.Typer(no_args_is_help=True, help="Say that two names are the same or different, or what a name is linked to.")
@@ -28,15 +27,19 @@ NameArgument = Annotated[str, typer.Argument(help='A name, "NAME @ DOCUMENT", or
 @judge.command()
 def same(a: NameArgument, b: NameArgument, note: NoteOption = "", home: HomeOption = DEFAULT_HOME) -> None:
     """These two are one thing."""
+    from flows import correcting
+
     with writing(home) as it:
-        _keep(it, correcting.same_or_different(it.engine, "same", a, b, note, getpass.getuser(), now()), home)
+        _keep(correcting.same_or_different(it.engine, "same", a, b, note, *_signed()), home)
 
 
 @judge.command()
 def different(a: NameArgument, b: NameArgument, note: NoteOption = "", home: HomeOption = DEFAULT_HOME) -> None:
     """These two are different things."""
+    from flows import correcting
+
     with writing(home) as it:
-        _keep(it, correcting.same_or_different(it.engine, "different", a, b, note, getpass.getuser(), now()), home)
+        _keep(correcting.same_or_different(it.engine, "different", a, b, note, *_signed()), home)
 
 
 @judge.command()
@@ -47,8 +50,10 @@ def link(
     home: HomeOption = DEFAULT_HOME,
 ) -> None:
     """This name stands for this Wikidata item, or for none."""
+    from flows import correcting
+
     with writing(home) as it:
-        _keep(it, correcting.link(it.engine, name, item, note, getpass.getuser(), now()), home)
+        _keep(correcting.link(it.engine, name, item, note, *_signed()), home)
 
 
 @app.command()
@@ -61,8 +66,10 @@ def split(
     home: HomeOption = DEFAULT_HOME,
 ) -> None:
     """Take mentions out of an entity: they are another thing."""
+    from flows import correcting
+
     with writing(home) as it:
-        _keep(it, correcting.split(it.engine, entity, mentions, note, getpass.getuser(), now()), home)
+        _keep(correcting.split(it.engine, entity, mentions, note, *_signed()), home)
 
 
 @app.command()
@@ -73,8 +80,10 @@ def rename(
     home: HomeOption = DEFAULT_HOME,
 ) -> None:
     """Give an entity the name by which it is shown."""
+    from flows import correcting
+
     with writing(home) as it:
-        _keep(it, correcting.rename(it.engine, entity, name, note, getpass.getuser(), now()), home)
+        _keep(correcting.rename(it.engine, entity, name, note, *_signed()), home)
 
 
 @app.command()
@@ -82,6 +91,8 @@ def undo(
     judgement: Annotated[str, typer.Argument(help="A judgement's id, as `polyonym judgements` shows it.")], home: HomeOption = DEFAULT_HOME
 ) -> None:
     """Take a judgement back."""
+    from flows import correcting
+
     with writing(home) as it:
         taken = correcting.undo(it.engine, judgement)
         _refresh(home)
@@ -94,6 +105,8 @@ def remove(
     home: HomeOption = DEFAULT_HOME,
 ) -> None:
     """Take a document or a source out of the home, with all that rests on it. A document stays out while its file is unchanged."""
+    from flows import correcting
+
     with writing(home) as it:
         count = correcting.remove(it.engine, what)
         _refresh(home)
@@ -105,6 +118,8 @@ def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, as_json: JsonO
     """Show all judgements."""
     if context.invoked_subcommand:
         return
+    from resolution import judgements as table
+
     with reading(home) as (_, connection):
         held = table.load(connection)
     if as_json:
@@ -119,6 +134,8 @@ def export_(
     home: HomeOption = DEFAULT_HOME,
 ) -> None:
     """Write all judgements as JSON lines."""
+    from resolution import judgements as table
+
     with reading(home) as (_, connection):
         rows = [table.to_json(j) for j in table.load(connection)]
     if output is None:
@@ -132,6 +149,9 @@ def import_(
     file: Annotated[Path, typer.Argument(help="JSON lines as `judgements export` writes them.")], home: HomeOption = DEFAULT_HOME
 ) -> None:
     """Take in judgements; those that are there already change nothing."""
+    from flows import correcting
+    from resolution import judgements as table
+
     try:
         rows = [orjson.loads(line) for line in file.read_bytes().splitlines() if line.strip()]
     except (OSError, orjson.JSONDecodeError) as error:
@@ -142,7 +162,12 @@ def import_(
     out.print(f"{new:,} judgements taken in.")
 
 
-def _keep(it: Opened, judgement: Judgement, home: Path) -> None:
+def _signed() -> tuple[str, str]:
+    """Who judges, and when."""
+    return getpass.getuser(), datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _keep(judgement: "Judgement", home: Path) -> None:
     _refresh(home)
     out.print(f"Kept as [bold]{judgement.judgement}[/bold]: {escape(str(judgement))}")
 

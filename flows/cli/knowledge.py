@@ -9,12 +9,9 @@ from rich.markup import escape
 from flows.cli import app
 from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table
 from flows.home import Home
-from flows.knowledge import wikidata_settings
 from flows.progress import Timings, console
 from flows.settings import load_settings
 from ingest.errors import WrongUse
-from resolution import wikidata
-from resolution.knowledge_base import KnowledgeBase, build, read_items
 
 kb = typer.Typer(
     no_args_is_help=True, help="The knowledge base that names are linked to: import one, build one from a Wikidata dump, add single items."
@@ -29,6 +26,8 @@ def import_(
     config: ConfigOption = None,
 ) -> None:
     """Import a knowledge base; it replaces the one before, and names are linked anew at the next ingest."""
+    from resolution.knowledge_base import build, read_items
+
     if not file.is_file():
         raise WrongUse(f"{file} does not exist.")
     place = Home(home)
@@ -87,6 +86,9 @@ def add_wikidata(
     config: ConfigOption = None,
 ) -> None:
     """Fetch single items from Wikidata and add them to the knowledge base."""
+    from flows.knowledge import wikidata_settings
+    from resolution import wikidata
+
     place = Home(home)
     settings = load_settings(home, config)
     engine = place.make(settings)
@@ -108,6 +110,8 @@ def find(
     as_json: JsonOption = False,
 ) -> None:
     """Show the items that answer to a name."""
+    from resolution.knowledge_base import KnowledgeBase
+
     place = Home(home)
     if not place.knowledge_base.exists():
         raise WrongUse(f"{home} has no knowledge base yet. Import one: polyonym kb import FILE --home {home}")

@@ -1,0 +1,164 @@
+"""Resolution on gold sets: each set as its own corpus with default settings, beside three baselines on the same mentions.
+
+    python benchmarks/gold_sets.py [--data DIR] [--sets gum-a,reuters-128] [--work DIR] [--errors N]
+
+DIR holds gold/*.jsonl and kb/kb.jsonl.gz (default: POLYONYM_TEST_DATA, else ../shared/data). Prints B³ F / pairwise F / redundant /
+fused and, where gold has Wikidata ids, accuracy / wrong among the surest 80 % / link F1, for
+
+  polyonym   sources to entities by the flow's own steps (what a run does after that changes no entity)
+  exact      one node for each (name, label); link: the lowest id with that name
+  wratio     all pairs of names at rapidfuzz WRatio >= 80, single link
+  weighted   0.6 Jaro-Winkler + 0.4 cosine of contexts over the knowledge base's first five hits, accepted above 0.7
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rapidfuzz import fuzz, process
+from rapidfuzz.distance import JaroWinkler
+
+from flows import exports, ingesting
+from flows.run import Run
+from ingest.embedding import Embedder
+from resolution import audit
+from resolution.knowledge_base import KnowledgeBase, build, read_items
+
+SETS = (
+    "gum-a",
+    "meantime-a",
+    "ecbplus-a",
+    "reuters-128",
+    "oke-2015-eval",
+    "news-fair-v2-no-coref",
+    "wiki-fair-v2-no-coref",
+    "oke-2015-train",
+    "oke-2016-train",
+    "derczynski",
+)
+EVEN_LINES = ("news-fair-v2-no-coref",)  # the odd ones were fitted on
+Row = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("POLYONYM_TEST_DATA", "../shared/data")))
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--work", type=Path, default=None)
+    parser.add_argument("--baselines", action="store_true", help="run the three baselines as well")
+    arguments = parser.parse_args()
+    if not (arguments.data / "gold").is_dir():
+        sys.exit(f"The gold sets are not there ({arguments.data}/gold): nothing measured. Say where with --data.")
+    work = arguments.work or Path(tempfile.mkdtemp(prefix="polyonym-benchmark-"))
+    work.mkdir(parents=True, exist_ok=True)
+    base = work / "knowledge_base.sqlite"
+    if not base.exists():
+        build(base, read_items(arguments.data / "kb" / "kb.jsonl.gz", []), "kb")
+    knowledge = KnowledgeBase(base)
+    print(
+        f"{'set':<24}{'who':<10}{'found':>7}{'exact':>7} | {'B3 F':>6}{'pair F':>7}{'redund':>7}{'fused':>7} | {'acc':>6}{'wrong80':>8}{'link F':>7}"
+    )
+    for name in arguments.sets.split(","):
+        gold = gold_of(arguments.data / "gold" / f"{name}.jsonl", work, name in EVEN_LINES)
+        rows = ingest(gold, base, work / name)
+        report(name, "polyonym", gold, rows)
+        if arguments.baselines:
+            report(name, "exact", gold, exact(rows, knowledge))
+            report(name, "wratio", gold, wratio(rows))
+            report(name, "weighted", gold, weighted(rows, gold, knowledge))
+
+
+def gold_of(file: Path, work: Path, even: bool) -> Path:
+    if not even:
+        return file
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    half = work / f"{file.stem}-even.jsonl"
+    half.write_text("".join(lines[1::2]), encoding="utf-8")
+    return half
+
+
+def ingest(gold: Path, base: Path, home: Path) -> list[Row]:
+    """The mentions that a run over the set gives."""
+    shutil.rmtree(home, ignore_errors=True)
+    (home / "kb").mkdir(parents=True)
+    (home / "kb" / base.name).symlink_to(base.resolve())
+    run = Run.open(home, None)
+    scan = ingesting.scan_sources(run, [str(gold)], False, None)
+    ingesting.read_documents(run, scan, False)
+    for step in (ingesting.find_mentions, ingesting.name_mentions, ingesting.link_names, ingesting.resolve_entities):
+        step(run)
+    with run.engine.connect() as connection:
+        rows = list(exports.export(connection, "mentions"))
+    run.end("done")
+    (home / "mentions.jsonl").write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    return rows
+
+
+def report(name: str, who: str, gold: Path, rows: list[Row]) -> None:
+    found = audit.against_gold(audit.read_gold(gold), rows).scores
+    links = f"{found.accuracy:6.3f}{found.wrong80:8.3f}{found.link[2]:7.3f}" if found.link and found.accuracy is not None else ""
+    print(
+        f"{name:<24}{who:<10}{found.found:7.3f}{found.exact:7.3f} | {found.b3[2]:6.3f}{found.pair[2]:7.3f}{100 * found.redundant:6.1f}%{100 * found.fused:6.1f}% | {links}",
+        flush=True,
+    )
+
+
+def exact(rows: list[Row], knowledge: KnowledgeBase) -> list[Row]:
+    lowest = {
+        n: min((c.item.id for c in found if n in (c.item.label, *c.item.aliases)), key=lambda q: int(q[1:]), default=None)
+        for n, found in knowledge.candidates(sorted({r["text"] for r in rows})).items()
+    }
+    return [
+        r | {"entity_id": f"{r['text']}\t{r['label']}", "wikidata_id": lowest[r["text"]], "candidate": lowest[r["text"]], "confidence": 1.0}
+        for r in rows
+    ]
+
+
+def wratio(rows: list[Row]) -> list[Row]:
+    names = sorted({r["text"] for r in rows})
+    parent = list(range(len(names)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for start in range(0, len(names), 1000):
+        near = process.cdist(names[start : start + 1000], names, scorer=fuzz.WRatio, score_cutoff=80 - 1e-6, workers=-1)
+        for i, j in zip(*np.nonzero(near), strict=True):
+            parent[find(start + int(i))] = find(int(j))
+    group = {n: str(find(i)) for i, n in enumerate(names)}
+    return [r | {"entity_id": group[r["text"]], "wikidata_id": None, "candidate": None, "confidence": 0.0} for r in rows]
+
+
+def weighted(rows: list[Row], gold: Path, knowledge: KnowledgeBase) -> list[Row]:
+    texts = {str(d["doc_id"]): d["text"] for d in map(json.loads, gold.open(encoding="utf-8"))}
+    found = knowledge.candidates(sorted({r["text"] for r in rows}))
+    contexts = {(r["document"], r["start"]): texts[r["document"].split("/", 1)[1]][max(0, r["start"] - 100) : r["end"] + 100] for r in rows}
+    items = {c.item.id: f"{c.item.label}. {c.item.description or ''}" for cs in found.values() for c in cs[:5]}
+    wanted = sorted({*contexts.values(), *items.values()})
+    vector = dict(zip(wanted, Embedder().encode(wanted), strict=True))
+    made, cache = [], defaultdict(list)
+    for r in rows:
+        context = vector[contexts[r["document"], r["start"]]]
+        scored = [
+            (0.6 * JaroWinkler.similarity(r["text"], c.item.label) + 0.4 * float(context @ vector[items[c.item.id]]), c.item.id)
+            for c in found[r["text"]][:5]
+        ]
+        score, best = max(scored, default=(0.0, None))
+        link = best if score > 0.7 else None
+        cache[link].append(r)
+        made.append(r | {"entity_id": link or f"{r['text']}\t{r['label']}", "wikidata_id": link, "candidate": best, "confidence": score})
+    return made
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,7 @@
 """spaCy pipelines, loaded once a process, over one or more processes.
 
 Workers are started fresh (`spawn`), never forked: the caller may run threads of torch or of an orchestrator, which do
-not survive a fork. A text is always given to the model alone: what comes out then depends on nothing but that text,
-and batches gain no speed with passages of this size.
+not survive a fork.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import importlib.metadata
 import importlib.util
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -23,10 +22,10 @@ from ingest.errors import WrongUse
 if TYPE_CHECKING:
     from spacy.language import Language
 
-Task = Callable[["Language", str], bytes]
-"""A function at a module's top level: what to make of one text."""
+Task = Callable[["Language", Sequence[str]], list[bytes]]
+"""A function at a module's top level: what to make of each of some texts. It must give a text the same whatever stands beside it."""
 
-_BATCH = 24  # texts a message to a worker: enough to hide its cost, few enough to spread the last ones
+_BATCH = 40_000  # characters a message to a worker: enough to hide its cost, few enough to spread the last ones
 
 
 def pipeline_version(name: str) -> str:
@@ -64,7 +63,7 @@ def load_pipeline(name: str) -> Language:
 def _run(task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
     nlp = load_pipeline(pipeline)
     with nlp.memory_zone():  # words met in these texts leave the string store again
-        return [task(nlp, text) for text in texts]
+        return task(nlp, texts)
 
 
 class Pipelines:
@@ -76,7 +75,7 @@ class Pipelines:
 
     def run(self, task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
         """`task`'s result for each text, in order. `pipeline` is a spaCy package's name or a folder."""
-        batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
+        batches = list(_batches(texts))
         if self._processes == 1 or len(batches) < 2:
             return [result for batch in batches for result in _run(task, pipeline, batch)]
         if self._pool is None:
@@ -95,6 +94,19 @@ class Pipelines:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _one_thread() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ from ingest.common_words import is_common
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 RECIPE = 1
 """Raise when what is written below changes: kept outputs of older recipes are then not used again."""
 
+_BATCH = 16  # passages; outputs were compared with those of single passages and are equal
 _PROPER = ("NNP", "NNPS")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -34,12 +37,16 @@ class Recognition:
         return Recognition([(s + by, e + by, label) for s, e, label in self.names], [(s + by, e + by) for s, e in self.proper])
 
 
-def recognise(nlp: Language, passage: str) -> bytes:
-    """The payload to keep for `passage`; `read` turns it back into a Recognition."""
-    wanted = {"tagger", "ner", "entity_ruler", "span_ruler"} if nlp.lang == "en" else {"ner", "entity_ruler", "span_ruler"}
+def recognise(nlp: Language, passages: Sequence[str]) -> list[bytes]:
+    """The payload to keep for each passage; `read` turns it back into a Recognition."""
+    english = nlp.lang == "en"
+    wanted = {"ner", "entity_ruler", "span_ruler", *(("tagger",) if english else ())}
     wanted |= {name for name in nlp.pipe_names if "2vec" in name or "transformer" in name}
     with nlp.select_pipes(enable=[name for name in nlp.pipe_names if name in wanted]):
-        doc = nlp(true_case(passage) if nlp.lang == "en" else passage)
+        return [_payload(doc) for doc in nlp.pipe([true_case(p) if english else p for p in passages], batch_size=_BATCH)]
+
+
+def _payload(doc: Doc) -> bytes:
     names = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
     proper = [(t.idx, t.idx + len(t)) for t in doc if t.tag_ in _PROPER]
     return orjson.dumps([names, proper])

@@ -39,8 +39,7 @@ def link(engine: Engine, name: str, item: str, note: str, who: str, when: str) -
         raise WrongUse(f"{item!r} is no Wikidata id: give one such as Q312, or none.")
     with engine.begin() as connection:
         judgement = Judgement("link", find(connection, name), (), "" if item == "none" else item, note, who, when)
-        for old in judgements.contradiction(judgements.load(connection), judgement):
-            judgements.forget(connection, old.judgement)  # a second word on one name's link takes the place of the first
+        _forget_rivals(connection, judgement)
         _keep(connection, judgement)
     return judgement
 
@@ -64,9 +63,7 @@ def rename(engine: Engine, entity: str, name: str, note: str, who: str, when: st
         raise WrongUse("The new name is empty.")
     with engine.begin() as connection:
         judgement = Judgement("rename", find(connection, entity), (), name.strip(), note, who, when)
-        for old in judgements.load(connection):
-            if old.kind == "rename" and old.subject == judgement.subject:
-                judgements.forget(connection, old.judgement)
+        _forget_rivals(connection, judgement)
         _keep(connection, judgement)
     return judgement
 
@@ -92,8 +89,8 @@ def take_in(engine: Engine, new: Sequence[Judgement]) -> int:
         return len({j.judgement for j in new} - known)
 
 
-def remove(engine: Engine, what: str) -> int:
-    """Take a document or a source out; returns how many documents went. Raises WrongUse when there is none of this name."""
+def remove(engine: Engine, what: str) -> list[str]:
+    """Take a document or a source out; returns the names of the documents that went. Raises WrongUse when there is none of this name."""
     with engine.begin() as connection:
         held = sources.remembered(connection)
         root = next((s.root for s in held if what.rstrip("/") in (s.root, s.root.rstrip("/"))), None)
@@ -107,7 +104,7 @@ def remove(engine: Engine, what: str) -> int:
                     f"{what!r} is neither a document nor a source here. `polyonym sources` and `polyonym export documents` list them."
                 )
         forget(connection, sorted(names))
-    return len(names)
+    return sorted(names)
 
 
 def find(connection: Connection, text: str) -> Reference:
@@ -158,6 +155,13 @@ def _mentions_of(connection: Connection, text: str, own: set[str]) -> list[Refer
     if not found:
         raise WrongUse(f"{text!r} is no mention of this entity. `polyonym explain` shows its mentions as DOCUMENT:START-END.")
     return [Reference(judgements.whole_name(m.name), document, m.ordinal) for m in found]
+
+
+def _forget_rivals(connection: Connection, judgement: Judgement) -> None:
+    """A second word on one name's link, or on what it is called, takes the place of the first."""
+    for old in judgements.load(connection):
+        if old.kind == judgement.kind and old.subject == judgement.subject:
+            judgements.forget(connection, old.judgement)
 
 
 def _keep(connection: Connection, judgement: Judgement) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from flows import extraction, reading, resolving, stage_keys
 from flows.orchestration import clean_point
 from flows.run import Batch, Run, out_of_date
-from flows.runs import Change
+from flows.runs import Change, gone_id
 from ingest import sources
 from ingest.sources import Scan
 from resolution import registry
@@ -60,8 +60,7 @@ def read_documents(run: Run, scan: Scan, allow_deletions: bool) -> None:
             *(Change("document-new", d) for d in sorted(new)),
             *(Change("document-changed", d) for d in sorted(changed)),
             *(Change("document-moved", new_name) for new_name in sorted(moved.values())),
-            # A deleted document's name is not kept anywhere, the history included.
-            *(Change("document-gone", str(n)) for n in range(len(gone))),
+            *(Change("document-gone", gone_id(d)) for d in sorted(gone)),
         ]
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
+from flows import runs
 from flows.run import Run
 from flows.settings import Settings
 from ingest import chunks, documents, mentions, model_outputs, relations, sources, stages
@@ -93,6 +94,7 @@ def forget(connection: Connection, names: Sequence[str]) -> None:
         links.replace(connection, batch, [])
         model_outputs.use(connection, {owner: [] for name in batch for owner in (f"mentions:{name}", f"relations:{name}")})
         stages.forget(connection, batch)
+        runs.forget_documents(connection, batch)
 
 
 def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
@@ -109,19 +111,29 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
     return count
 
 
-def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> None:
-    """Give documents their new names where another source came or went; their files are the same and are not read."""
-    for old, new in renamed:
+def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str]:
+    """Give documents their new names where another source came or went; their files are the same and are not read.
+
+    Returns the new names. What was found in these documents is to be found again, from the models' kept outputs.
+    """
+    named: list[str] = []
+    # All at once where one takes the name that another still bears.
+    circular = {old.name for old, _ in renamed} & {new.name for _, new in renamed}
+    for batch in [list(renamed)] if circular else [[pair] for pair in renamed]:
         with run.engine.begin() as connection:
-            names = sorted(documents.of_file(connection, old.source, old.file))
-            new_names = {n: new.name + n[len(old.name) :] for n in names}
+            new_names: dict[str, str] = {}
+            for old, new in batch:
+                new_names |= {n: new.name + n[len(old.name) :] for n in documents.of_file(connection, old.source, old.file)}
+            names = sorted(new_names)
             read = [replace(d, document=new_names[d.document]) for d in documents.load(connection, names)]
             aside = [replace(r, document=new_names[r.document]) for r in documents.rejections(connection) if r.document in new_names]
             remember_moves(connection, new_names)
             forget(connection, names)
             documents.save(connection, read, aside)
-            sources.drop(connection, [old])
-            sources.record(connection, [new])
+            sources.drop(connection, [old for old, _ in batch])
+            sources.record(connection, [new for _, new in batch])
+        named += [d.document for d in read]
+    return named
 
 
 def digests(run: Run) -> dict[str, str]:

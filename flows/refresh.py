@@ -1,29 +1,28 @@
 """What follows a correction: everything from names on, for what the correction touched, without looking at the sources."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from flows import loading, reading, reporting, resolving, stage_keys, summarizing
-from flows.run import Run, out_of_date
+from flows import extraction, loading, reading, reporting, resolving, stage_keys, summarizing
+from flows.knowledge import names_to_ask
+from flows.run import Batch, Run, out_of_date
+from flows.runs import Change, gone_id
 from ingest import sources
+from resolution import wikidata
+
+Do = Callable[[Run, Batch], int]
 
 
-def refresh(home: Path, config: Path | None) -> Run:
-    """Bring entities, graph, indexes and communities up to date with the state. The caller holds the home."""
+def refresh(home: Path, config: Path | None, removed: Sequence[str] = ()) -> Run:
+    """Bring entities, graph, indexes and communities up to date with the state. The caller holds the home.
+
+    `removed` are the documents that the correction took out, for the history.
+    """
     run = Run.open(home, config)
     status = "failed"
     try:
-        with run.engine.connect() as connection:  # a source that went may have freed a name that another document then bears alone
-            scan = sources.scan(connection, [], reading.reader_key(run.settings))
-        reading.rename_documents(run, scan.renamed)
-        for stage, do in (("names", resolving.name_batch), ("links", resolving.link_batch)):
-            for batch in out_of_date(run, stage, keys_of(run, stage)):
-                do(run, batch)
-        resolving.resolve_all(run, keys_of(run, "resolve"))
-        loading.load_graph(run)
-        loading.index_chunks_and_entities(run)
-        summarizing.divide(run, fresh=False)
-        summarizing.summarise(run)
-        summarizing.load_communities(run)
+        run.record([Change("document-gone", gone_id(d)) for d in removed])
+        bring_up_to_date(run)
         status = "done"
     finally:
         run.end(status)
@@ -31,7 +30,42 @@ def refresh(home: Path, config: Path | None) -> Run:
     return run
 
 
-def keys_of(run: Run, stage: str) -> dict[str, str]:
+def bring_up_to_date(run: Run) -> None:
+    """The steps of `refresh`."""
+    _rename(run)
+    # What a changed setting has put out of date waits for the next ingest: names rest on the mentions as they are.
+    for batch in out_of_date(run, "names", _keys(run, "names", True)):
+        resolving.name_batch(run, batch)
+    with run.engine.begin() as connection:
+        wikidata.purge(connection, names_to_ask(connection))
+    for batch in out_of_date(run, "links", _keys(run, "links", True)):
+        resolving.link_batch(run, batch)
+    resolving.resolve_all(run, _keys(run, "resolve", True))
+    loading.load_graph(run)
+    loading.index_chunks_and_entities(run)
+    summarizing.divide(run, fresh=False)
+    summarizing.summarise(run)
+    summarizing.load_communities(run)
+
+
+def _rename(run: Run) -> None:
+    """A source that went may have freed a name that another document then bears alone."""
+    with run.engine.connect() as connection:
+        renamed = sources.scan(connection, [], reading.reader_key(run.settings)).renamed
+    names = set(reading.rename_documents(run, renamed))
+    if not names:
+        return
+    steps: tuple[tuple[str, Do], ...] = (
+        ("chunks", extraction.chunk_batch),
+        ("mentions", lambda _, batch: extraction.Recognition(run).batch(batch)),
+        ("relations", extraction.relate_batch),
+    )
+    for stage, do in steps:
+        for batch in out_of_date(run, stage, {d: key for d, key in _keys(run, stage, False).items() if d in names}):
+            do(run, batch)
+
+
+def _keys(run: Run, stage: str, of_held_mentions: bool) -> dict[str, str]:
     """The keys that every document's `stage` should be marked with."""
     with run.engine.connect() as connection:
-        return dict(stage_keys.all_keys(connection, run.settings, run.knowledge)[stage])
+        return dict(stage_keys.all_keys(connection, run.settings, run.knowledge, of_held_mentions)[stage])

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
+from ingest.documents import content_hash
 from ingest.errors import WrongUse
 from ingest.state import Json, insert_rows, metadata
 
@@ -76,6 +77,18 @@ def record(connection: Connection, number: int, changes: Iterable[Change]) -> No
     insert_rows(connection, run_changes, ({"run": number, **asdict(c)} for c in changes))
 
 
+def gone_id(document: str) -> str:
+    """What stands in the history for a document that is gone: a hash, since its name is not kept either."""
+    return f"gone:{content_hash(document)[:12]}"
+
+
+def forget_documents(connection: Connection, names: Sequence[str]) -> None:
+    """Take the names of these documents out of the history; what happened to them stays countable."""
+    for name in names:
+        of_it = run_changes.c.kind.startswith("document-") & (run_changes.c.id == name)
+        connection.execute(run_changes.update().where(of_it).values(id=gone_id(name)))
+
+
 def load(connection: Connection) -> list[RunRecord]:
     """All runs, oldest first."""
     return [RunRecord(*row) for row in connection.execute(select(runs).order_by(runs.c.run))]
@@ -105,11 +118,12 @@ def difference(connection: Connection, first: int, second: int) -> dict[str, lis
     net: dict[tuple[str, str, str], Change] = {}
     for change in changes(connection, [n for n in known if first < n <= second]):
         thing, _, what = change.kind.partition("-")
-        opposite = (f"{thing}-{_OPPOSITE.get(what, '')}", change.id, change.other)
+        id_ = gone_id(change.id) if thing == "document" and not change.id.startswith("gone:") else change.id
+        opposite = (f"{thing}-{_OPPOSITE.get(what, '')}", id_, change.other)
         if opposite in net:
             del net[opposite]
         else:
-            net[(change.kind, change.id, change.other)] = change
+            net[(change.kind, id_, change.other)] = change
     result: dict[str, list[Change]] = {}
     for change in net.values():
         result.setdefault(change.kind, []).append(change)

@@ -4,12 +4,13 @@ The keys form a chain: a stage's key takes in that of the stage before it, so th
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from sqlalchemy import Connection
 
 from flows.knowledge import Knowledge
 from flows.settings import Settings
-from ingest import chunks, documents, mentions, relations
+from ingest import chunks, documents, mentions, relations, stages
 from ingest.documents import content_hash
 from ingest.pipelines import pipeline_version
 from resolution import clusters, document_names
@@ -27,14 +28,16 @@ def chunk_keys(connection: Connection, settings: Settings) -> dict[str, str]:
 
 def mention_keys(connection: Connection, settings: Settings, registry: Registry | None) -> dict[str, str]:
     """For every document, what its mentions rest on: its text, the pipelines of its language, rules, labels and patterns."""
+    patterns = Path(settings.patterns_file)
     shared = content_hash(
         str(mentions.RULES),
         *sorted(settings.entity_labels),
-        settings.patterns_file,
+        content_hash(patterns.read_text("utf-8", "replace")) if settings.patterns_file and patterns.is_file() else "",
         registry.version if registry else "",
-        settings.second_spacy_model,
     )
     versions = {language: pipeline_version(name) for language, name in settings.pipelines.items()}
+    if settings.second_spacy_model:
+        versions["en"] += f" {pipeline_version(settings.second_spacy_model)}"
     held = documents.digests(connection).items()
     return {d: content_hash(shared, digest, versions.get(language, "")) for d, (digest, language) in held}
 
@@ -64,9 +67,15 @@ def _after(before: Keys, *parts: str) -> dict[str, str]:
     return {d: content_hash(base, key) for d, key in before.items()}
 
 
-def all_keys(connection: Connection, settings: Settings, knowledge: Knowledge) -> dict[str, Keys]:
-    """The keys of all stages, by stage, in order."""
+def all_keys(connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False) -> dict[str, Keys]:
+    """The keys of all stages, by stage, in order.
+
+    With `of_held_mentions` names, links and entities are to rest on the mentions as they are, though these may be out of date.
+    """
     mentioned = mention_keys(connection, settings, knowledge.registry)
+    if of_held_mentions:
+        held = stages.held(connection, "mentions")
+        mentioned = {d: held.get(d, "") for d in mentioned}
     named = name_keys(mentioned, settings)
     linked = link_keys(named, knowledge, knowledge.answers(connection))
     return {

@@ -21,8 +21,13 @@ stages = Table(
 
 def outdated(connection: Connection, stage: str, wanted: Mapping[str, str]) -> list[str]:
     """The documents among `wanted` (document to key) for which `stage` has to be done, sorted."""
-    held = {r.document: r.key for r in connection.execute(select(stages).where(stages.c.stage == stage))}
-    return sorted(d for d, key in wanted.items() if held.get(d) != key)
+    done = held(connection, stage)
+    return sorted(d for d, key in wanted.items() if done.get(d) != key)
+
+
+def held(connection: Connection, stage: str) -> dict[str, str]:
+    """The documents for which `stage` was done, with the keys that it was done with."""
+    return {r.document: r.key for r in connection.execute(select(stages).where(stages.c.stage == stage))}
 
 
 def mark(connection: Connection, stage: str, keys: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, Table, Text, select
+from sqlalchemy import Column, Connection, Integer, Table, Text, or_, select
 
 from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
 
@@ -96,6 +96,13 @@ def load(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[E
         connection.execute(statement) if ids is None else select_where_in(connection, statement, entities.c.entity_id, ids)
     )
     for row in rows:
+        yield Entity(*row)
+
+
+def bearing(connection: Connection, item: str) -> Iterator[Entity]:
+    """The entities that bear a Wikidata or a registry id, sorted by id."""
+    wanted = or_(entities.c.wikidata_id == item, entities.c.registry_id == item)
+    for row in connection.execute(select(entities).where(wanted).order_by(entities.c.entity_id)):
         yield Entity(*row)
 
 

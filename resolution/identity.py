@@ -7,12 +7,12 @@ redirect, a split records where the new id came from, and an id that a merge too
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import Column, Connection, Table, Text, select
+from sqlalchemy import Column, Connection, Table, Text, delete, select
 
 from ingest.documents import content_hash
-from ingest.state import delete_where_in, insert_rows, metadata
+from ingest.state import batched, insert_rows, metadata
 from resolution.entities import Membership
 
 Part = tuple[str, str]  # (document, name)
@@ -23,12 +23,14 @@ class Redirect:
     """That `old_id` is now found under `new_id` ("merged"), or that `new_id` was split off `old_id` ("split").
 
     `content` is the id that the vanished (or split-off) entity's content makes, by which an undone merge finds its old id.
+    `direct` is the id that it was merged into at the time, which may have been merged into `new_id` since.
     """
 
     old_id: str
     new_id: str
     why: str
     content: str
+    direct: str
 
 
 redirects = Table(
@@ -38,6 +40,7 @@ redirects = Table(
     Column("new_id", Text, primary_key=True),
     Column("why", Text, primary_key=True),
     Column("content", Text, nullable=False),
+    Column("direct", Text, nullable=False),
 )
 
 
@@ -80,38 +83,59 @@ def assign(
     """
     claims = _claims(newcomers, old, moved)
     order = sorted(range(len(newcomers)), key=lambda i: (newcomers[i].name, sorted(newcomers[i].parts)))
+    merged = sorted((r for r in known if r.why == "merged"), key=lambda r: r.old_id)
     heirs = _heirs(newcomers, claims, old_names)
-    used = set(taken) | set(heirs)
-    ids: dict[int, str] = {}
+    restored = _restored(newcomers, order, claims, heirs, merged)
+    # What is left of an entity from which merged ones were taken out again is the old entity.
+    heirs |= _heirs(newcomers, {o: _without(c, restored) for o, c in claims.items() if o not in heirs}, old_names)
+    ids = dict(restored)
     written: list[Redirect] = []
-    for old_id, index in sorted(heirs.items()):
+    for index in sorted(set(heirs.values())):
         rivals = [o for o, i in heirs.items() if i == index]
         keeper = max(rivals, key=lambda o: (claims[o][index], old_names.get(o) == newcomers[index].name, _reversed(o)))
         ids[index] = keeper
-        if old_id != keeper:
-            written.append(Redirect(old_id, keeper, "merged", content_id(old_names.get(old_id, ""))))
-    back = {(r.new_id, r.content): r.old_id for r in sorted(known, key=lambda r: r.old_id, reverse=True) if r.why == "merged"}
+        made = (Redirect(o, keeper, "merged", content_id(old_names.get(o, "")), keeper) for o in sorted(rivals) if o != keeper)
+        written += made
     origins = _origins(claims)
-    restored: list[str] = []
+    # An id that leads to another entity is not free: it comes back when that merge is undone, or never.
+    used = {*taken, *heirs, *restored.values(), *(r.old_id for r in merged)}
     numbers: Counter[str] = Counter()
     for index in order:
-        if index in ids:
-            continue
         name = newcomers[index].name
-        origin = origins.get(index)
-        former = back.get((origin, content_id(name))) if origin else None
-        if former and former not in used:
-            ids[index] = former
-            restored.append(former)
-        else:
+        if index not in ids:
             while content_id(name, numbers[name]) in used:
                 numbers[name] += 1
             ids[index] = content_id(name, numbers[name])
-        used.add(ids[index])
-        if origin and ids[index] != origin:
-            written.append(Redirect(origin, ids[index], "split", content_id(name)))
+            used.add(ids[index])
+        origin = origins.get(index)
+        if origin and origin != ids[index] and index not in heirs.values():
+            written.append(Redirect(origin, ids[index], "split", content_id(name), ids[index]))
     gone = sorted(set(old_names) - set(ids.values()) - {r.old_id for r in written if r.why == "merged"})
-    return Assignment([ids[i] for i in range(len(newcomers))], written, restored, gone)
+    return Assignment([ids[i] for i in range(len(newcomers))], written, sorted(restored.values()), gone)
+
+
+def _restored(
+    newcomers: Sequence[Newcomer],
+    order: Sequence[int],
+    claims: Mapping[str, Counter[int]],
+    heirs: Mapping[str, int],
+    merged: Sequence[Redirect],
+) -> dict[int, str]:
+    """For the newcomers that an undone merge sets free again, the id that each had before it."""
+    back: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for redirect in merged:
+        back[redirect.new_id, redirect.content].append(redirect.old_id)
+    found = {}
+    origins = _origins(claims)
+    for index in order:
+        former = back.get((origins.get(index, ""), content_id(newcomers[index].name)))
+        if former and index not in heirs.values():
+            found[index] = former.pop(0)
+    return found
+
+
+def _without(shares: Counter[int], restored: Mapping[int, str]) -> Counter[int]:
+    return Counter({i: n for i, n in shares.items() if i not in restored})
 
 
 def _claims(newcomers: Sequence[Newcomer], old: Iterable[Membership], moved: Mapping[str, str]) -> dict[str, Counter[int]]:
@@ -130,6 +154,8 @@ def _heirs(newcomers: Sequence[Newcomer], claims: Mapping[str, Counter[int]], ol
     """Which newcomer inherits each old id: the one with more than half, or, in a tie of halves, the one that bears the name."""
     heirs = {}
     for old_id, shares in claims.items():
+        if not shares:
+            continue
         total = sum(shares.values())
         best = max(shares.values())
         leaders = [i for i, n in shares.items() if n == best]
@@ -163,12 +189,24 @@ def load(connection: Connection) -> Iterator[Redirect]:
 
 
 def write(connection: Connection, assignment: Assignment) -> None:
-    """Store an assignment's redirects. A chain of merges is shortened, so that one look-up finds the living id."""
-    delete_where_in(
-        connection, redirects.c.old_id, [*assignment.restored, *sorted({r.old_id for r in assignment.redirects if r.why == "merged"})]
-    )
-    target = {r.old_id: r.new_id for r in assignment.redirects if r.why == "merged"}
-    for old_id, new_id in sorted(target.items()):
-        connection.execute(redirects.update().where(redirects.c.new_id == old_id, redirects.c.why == "merged").values(new_id=new_id))
-    known = {(r.old_id, r.new_id, r.why) for r in load(connection)}
-    insert_rows(connection, redirects, [asdict(r) for r in assignment.redirects if (r.old_id, r.new_id, r.why) not in known])
+    """Store an assignment's redirects. Where one merge followed another, one look-up still finds the living id."""
+    held = list(load(connection))
+    splits = {(r.old_id, r.new_id) for r in held if r.why == "split"}
+    fresh = [r for r in assignment.redirects if r.why == "split" and (r.old_id, r.new_id) not in splits]
+    merged = {r.old_id: r for r in held if r.why == "merged"}
+    for old_id in assignment.restored:
+        merged.pop(old_id, None)
+    merged |= {r.old_id: r for r in assignment.redirects if r.why == "merged"}
+    living = [replace(r, new_id=_end(r, merged)) for r in merged.values()]
+    changed = sorted(set(living) - set(held), key=lambda r: r.old_id)
+    stale = {r.old_id for r in held if r.why == "merged"} - merged.keys() | {r.old_id for r in changed}
+    for batch in batched(sorted(stale), 500):
+        connection.execute(delete(redirects).where(redirects.c.why == "merged", redirects.c.old_id.in_(batch)))
+    insert_rows(connection, redirects, (asdict(r) for r in [*changed, *fresh]))
+
+
+def _end(redirect: Redirect, merged: Mapping[str, Redirect]) -> str:
+    end = redirect.direct
+    while end in merged:
+        end = merged[end].direct
+    return end

@@ -3,7 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, Text, delete, select
@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, Table, Text, delete, select
 from ingest.documents import content_hash
 from ingest.errors import WrongUse
 from ingest.state import Json, insert_rows, metadata
-from resolution.units import Constraints, DocumentName, Link, Unit
+from resolution.units import Constraints, Link, Unit
 
 KINDS = ("same", "different", "link", "split", "rename")
 PART = " §"  # a name's split-off part is the name, this mark and a number
@@ -129,60 +129,92 @@ def from_json(row: Mapping[str, Any]) -> Judgement:
 
 
 def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]:
-    """The known judgements that, together, forbid the new one; empty when nothing does."""
-    if new.kind == "link":
-        return [k for k in known if k.kind == "link" and k.subject == new.subject and k.value != new.value]
-    if new.kind not in ("same", "different"):
-        return []
-    pairs = [*known, new]
-    places = sorted({r for j in pairs if j.kind in ("same", "different", "link") for r in (j.subject, *j.others)}, key=str)
-    edges: dict[Reference, list[tuple[Reference, Judgement]]] = defaultdict(list)
-    apart: list[tuple[Reference, Reference, Judgement]] = []
-    for judgement in pairs:
-        if judgement.kind not in ("same", "different"):
-            continue
-        for a, b in product(_covered(judgement.subject, places), _covered(judgement.others[0], places)):
-            if judgement.kind == "different":
-                apart.append((a, b, judgement))
-            else:
-                edges[a].append((b, judgement))
-                edges[b].append((a, judgement))
-    links = [(r, j) for j in known if j.kind == "link" and j.value for r in _covered(j.subject, places)]
-    apart += [(a, b, j) for (a, j), (b, k) in product(links, links) if j.value < k.value]
-    for a, b, judgement in apart:
-        chain = _chain(edges, a, b)
-        if chain is not None and (new in chain or judgement == new):
-            return [j for j in dict.fromkeys([*chain, judgement]) if j != new]
-    return []
+    """The known judgements that, together, forbid the new one; empty when nothing does.
+
+    Two things are bound by "same" and by links to one item; they are kept apart by "different", by links to two items and by a split.
+    Another link of the very same subject forbids the new one too.
+    """
+    everything = [*known, new]
+    places = sorted({r for j in everything for r in _spoken_of(j)}, key=str)
+    item_of = _items(everything, places)
+    bonds: dict[Reference, list[tuple[Reference, tuple[Judgement, ...]]]] = defaultdict(list)
+    apart: list[tuple[Reference, Reference, tuple[Judgement, ...]]] = []
+
+    def bind(a: Reference, b: Reference, *why: Judgement) -> None:
+        bonds[a].append((b, why))
+        bonds[b].append((a, why))
+
+    for judgement in everything:
+        if judgement.kind in ("same", "different"):
+            for a, b in product(_covered(judgement.subject, places), _covered(judgement.others[0], places)):
+                if judgement.kind == "same":
+                    bind(a, b, judgement)
+                else:
+                    apart.append((a, b, (judgement,)))
+        elif judgement.kind == "split":
+            for whole in sorted({o.name for o in judgement.others}):
+                pairs = product(_covered(Reference(whole), places), _covered(Reference(_part(whole, judgement)), places))
+                apart += [(a, b, (judgement,)) for a, b in pairs]
+    linked = sorted(item_of, key=lambda place: (item_of[place].value, str(place)))
+    for a, b in pairwise(linked):
+        if item_of[a].value == item_of[b].value:
+            bind(a, b, item_of[a], item_of[b])
+    apart += [(a, b, (item_of[a], item_of[b])) for a, b in combinations(linked, 2) if item_of[a].value != item_of[b].value]
+    rivals = [k for k in known if k.kind == new.kind == "link" and k.subject == new.subject and k.value != new.value]
+    for a, b, why in apart:
+        chain = _chain(bonds, a, b)
+        if chain is not None and new in (*chain, *why):
+            return [j for j in dict.fromkeys([*chain, *why]) if j != new]
+    return rivals
+
+
+def _spoken_of(judgement: Judgement) -> list[Reference]:
+    if judgement.kind == "split":
+        names = sorted({o.name for o in judgement.others})
+        return [Reference(name) for whole in names for name in (whole, _part(whole, judgement))]
+    return [judgement.subject, *judgement.others] if judgement.kind != "rename" else []
+
+
+def _items(known: Iterable[Judgement], places: Iterable[Reference]) -> dict[Reference, Judgement]:
+    """For each place that is judged to stand for an item, the link that counts there: one for its document before one for all."""
+    links = sorted((j for j in known if j.kind == "link"), key=lambda j: (j.subject.document is not None, j.judgement))
+    found = {place: j for place in places for j in links if j.subject.covers(place)}
+    return {place: j for place, j in found.items() if j.value}
 
 
 def _covered(reference: Reference, places: Iterable[Reference]) -> list[Reference]:
     return [p for p in places if reference.covers(p)]
 
 
-def _chain(edges: Mapping[Reference, list[tuple[Reference, Judgement]]], start: Reference, end: Reference) -> list[Judgement] | None:
-    """The shortest chain of "same" from start to end, None when there is none."""
+def _chain(
+    bonds: Mapping[Reference, list[tuple[Reference, tuple[Judgement, ...]]]], start: Reference, end: Reference
+) -> list[Judgement] | None:
+    """The shortest chain of bonds from start to end, None when there is none."""
     paths: dict[Reference, list[Judgement]] = {start: []}
     queue = deque([start])
     while queue:
         here = queue.popleft()
         if here == end:
             return paths[here]
-        for there, judgement in edges.get(here, ()):
+        for there, why in bonds.get(here, ()):
             if there not in paths:
-                paths[there] = [*paths[here], judgement]
+                paths[there] = [*paths[here], *why]
                 queue.append(there)
     return None
 
 
 def split_names(known: Iterable[Judgement]) -> dict[tuple[str, str, int], str]:
-    """For each mention (document, name, ordinal) that a split takes out of its name, the name it gets instead."""
+    """For each mention (document, name, ordinal) that a split takes out of its name, the name it gets instead; the latest split counts."""
     parts: dict[tuple[str, str, int], str] = {}
-    for judgement in sorted((j for j in known if j.kind == "split"), key=lambda j: j.judgement):
+    for judgement in sorted((j for j in known if j.kind == "split"), key=lambda j: (j.when, j.judgement)):
         for mention in judgement.others:
             if mention.document is not None and mention.ordinal is not None:
-                parts[(mention.document, mention.name, mention.ordinal)] = f"{mention.name}{PART}{judgement.judgement}"
+                parts[(mention.document, mention.name, mention.ordinal)] = _part(mention.name, judgement)
     return parts
+
+
+def _part(name: str, split: Judgement) -> str:
+    return f"{name}{PART}{split.judgement}"
 
 
 def whole_name(name: str) -> str:
@@ -190,9 +222,14 @@ def whole_name(name: str) -> str:
     return name.split(PART, 1)[0]
 
 
+def is_part(name: str) -> bool:
+    """Whether a name is that of a split-off part. What the whole name is linked to says nothing of it."""
+    return PART in name
+
+
 def touched_names(judgement: Judgement) -> set[str]:
     """The names whose documents have to be decided again when this judgement comes or goes."""
-    return {judgement.subject.name, *(o.name for o in judgement.others)}
+    return {judgement.subject.name, *(r.name for r in _spoken_of(judgement))}
 
 
 def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link]:
@@ -211,10 +248,14 @@ def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link
     return result
 
 
-def block_keys(known: Iterable[Judgement], names: Iterable[DocumentName]) -> set[str]:
-    """Keys that bring the two sides of every judgement about these names into one block."""
-    pairs = [(j, r) for j in known if j.kind in ("same", "different") for r in (j.subject, *j.others)]
-    return {f"judgement:{j.judgement}" for n in names for j, r in pairs if r.name == n.name and r.document in (None, n.document)}
+def keys_by_name(known: Iterable[Judgement]) -> dict[str, set[str]]:
+    """For every (whole) name that a judgement of two sides speaks of, the keys that bring both sides into one block."""
+    keys: dict[str, set[str]] = defaultdict(set)
+    for judgement in known:
+        if judgement.kind in ("same", "different", "split"):
+            for reference in (judgement.subject, *judgement.others):
+                keys[whole_name(reference.name)].add(f"judgement:{judgement.judgement}")
+    return keys
 
 
 def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
@@ -225,13 +266,19 @@ def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraint
             by_name[name.name].append(unit)
     same, different = set(), set()
     for judgement in known:
-        if judgement.kind not in ("same", "different"):
+        if judgement.kind in ("same", "different"):
+            left, right = _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
+        elif judgement.kind == "split":
+            wholes = sorted({o.name for o in judgement.others})
+            left = sorted({u for whole in wholes for u in _units(Reference(_part(whole, judgement)), by_name)})
+            right = sorted({u for whole in wholes for u in _units(Reference(whole), by_name)})
+            same |= {(left[0], other) for other in left[1:]}
+        else:
             continue
-        left, right = _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
-        if judgement.kind == "different":
+        if judgement.kind == "same":
+            same |= {(left[0], other) for other in [*left[1:], *right] if left and right and other != left[0]}
+        else:
             different |= {(a, b) for a in left for b in right if a != b}
-        elif left and right:
-            same |= {(left[0], other) for other in [*left[1:], *right] if other != left[0]}
     return Constraints(frozenset(same), frozenset(different))
 
 

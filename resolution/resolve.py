@@ -15,7 +15,8 @@ from ingest import stages
 from ingest.state import get_fact, set_fact
 from resolution import decisions, document_names, entities, identity, judgements, links, unit_index
 from resolution.blocks import block_keys, closure
-from resolution.clusters import content_words, solve
+from resolution.clusters import solve
+from resolution.contexts import content_words
 from resolution.entities import Alias, Entity, Membership
 from resolution.identity import Assignment, Newcomer
 from resolution.judgements import Judgement
@@ -50,7 +51,8 @@ def moves(connection: Connection) -> dict[str, str]:
 def remember_moves(connection: Connection, new: Mapping[str, str]) -> None:
     """Keep which document's old name became which new one, until the next resolution has carried the ids over."""
     if new:
-        set_fact(connection, _MOVED, moves(connection) | dict(new))
+        earlier = {old: new.get(now, now) for old, now in moves(connection).items()}  # moved again before a resolution
+        set_fact(connection, _MOVED, earlier | dict(new))
 
 
 def pending(connection: Connection, wanted: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -71,7 +73,11 @@ def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describ
         return result
     known = judgements.load(connection)
     changed = list(load_units(connection, dirty))
-    keys = {u.key: block_keys(u, demonyms) | judgements.block_keys(known, u.names) for u in changed}
+    judged = judgements.keys_by_name(known)
+    keys = {
+        u.key: block_keys(u, demonyms).union(*(judged[whole] for n in u.names if (whole := judgements.whole_name(n.name)) in judged))
+        for u in changed
+    }
     units = _touched(connection, dirty, gone, changed, keys, whole=len(dirty) * 4 > len(wanted))
     solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms)
     result.units = len(units)
@@ -157,7 +163,7 @@ def _store(
 ) -> None:
     by_key = {u.key: u for u in units}
     clusters = solution.clusters
-    newcomers = [Newcomer(c.name, {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
+    newcomers = [Newcomer(_shown(c, by_key, known), {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
     old_ids = _replaced(connection, newcomers, moving)
     old = list(entities.members_of(connection, old_ids))
     before = {e.entity_id: e for e in entities.load(connection, old_ids)}
@@ -169,10 +175,10 @@ def _store(
         identity.load(connection),
         moves(connection),
     )
-    made = [_entity(i, c, by_key, known, describe) for i, c in zip(assignment.ids, clusters, strict=True)]
+    made = [_entity(i, n.name, c, list(_names(c, by_key)), describe) for i, n, c in zip(assignment.ids, newcomers, clusters, strict=True)]
     entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))
     identity.write(connection, assignment)
-    decisions.replace(connection, sorted({u.head for u in units} | {n for m in old for n in (m.name,)}), solution.decisions)
+    decisions.replace(connection, sorted({u.head for u in units} | {m.name for m in old}), solution.decisions)
     _record(assignment, made, before, result)
 
 
@@ -191,13 +197,15 @@ def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Seq
     )
 
 
-def _entity(
-    entity_id: str, cluster: Cluster, by_key: Mapping[tuple[str, str], Unit], known: Sequence[Judgement], describe: Describe
-) -> Entity:
-    names = list(_names(cluster, by_key))
+def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Judgement]) -> str:
+    """The name by which a cluster's entity is shown."""
+    return judgements.display_name(known, ((n.document, n.name) for n in _names(cluster, by_key))) or cluster.name
+
+
+def _entity(entity_id: str, shown: str, cluster: Cluster, names: Sequence[DocumentName], describe: Describe) -> Entity:
     return Entity(
         entity_id,
-        judgements.display_name(known, ((n.document, n.name) for n in names)) or cluster.name,
+        shown,
         cluster.type,
         cluster.wikidata_id,
         cluster.registry_id,

@@ -1,6 +1,7 @@
 """Commands by which people correct the graph: judgements, splits, names, removals. All are obeyed at once and in every later run."""
 
 import getpass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -108,9 +109,9 @@ def remove(
     from flows import correcting
 
     with writing(home) as it:
-        count = correcting.remove(it.engine, what)
-        _refresh(home)
-    out.print(f"{count:,} document{'' if count == 1 else 's'} removed.")
+        gone = correcting.remove(it.engine, what)
+        _refresh(home, gone)
+    out.print(f"{len(gone):,} document{'' if len(gone) == 1 else 's'} removed.")
 
 
 @judgements.callback()
@@ -172,7 +173,7 @@ def _keep(judgement: "Judgement", home: Path) -> None:
     out.print(f"Kept as [bold]{judgement.judgement}[/bold]: {escape(str(judgement))}")
 
 
-def _refresh(home: Path) -> None:
+def _refresh(home: Path, removed: Sequence[str] = ()) -> None:
     from flows.refresh import refresh
 
-    refresh(home, None)
+    refresh(home, None, removed)

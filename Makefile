@@ -30,6 +30,9 @@ demo: install
 test: install
 	$(BIN)/pytest -q
 
+crash: install
+	POLYONYM_CRASH_KILLS=200 $(BIN)/pytest -q -s tests/test_crash.py
+
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -1,0 +1,38 @@
+"""Promise 9: a crash loses nothing. POLYONYM_CRASH_KILLS says how often runs are killed for each store (`make crash`: 200)."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests import crashing
+
+KILLS = int(os.environ.get("POLYONYM_CRASH_KILLS", "17"))
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYONYM_PROCESSES", "1")
+
+
+@pytest.mark.timeout(7200)
+def test_killed_runs_end_as_uninterrupted_ones(tmp_path: Path) -> None:
+    counted = crashing.kill_and_compare(tmp_path, KILLS, seed=1)
+    assert counted["kills"] >= KILLS
+
+
+@pytest.mark.timeout(7200)
+def test_killed_runs_with_postgres_as_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str) -> None:
+    monkeypatch.setenv("POLYONYM_STATE_URL", postgres_url)
+    counted = crashing.kill_and_compare(tmp_path, KILLS, 2, lambda: crashing.drop_tables(postgres_url))
+    assert counted["kills"] >= KILLS
+
+
+@pytest.mark.timeout(7200)
+def test_killed_runs_with_neo4j_as_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, neo4j_server: "Server") -> None:  # noqa: F821
+    monkeypatch.setenv("POLYONYM_GRAPH_URL", neo4j_server.url)
+    monkeypatch.setenv("POLYONYM_GRAPH_USER", neo4j_server.user)
+    monkeypatch.setenv("POLYONYM_GRAPH_PASSWORD", neo4j_server.password)
+    counted = crashing.kill_and_compare(tmp_path, KILLS, 3, neo4j_server.empty)
+    assert counted["kills"] >= KILLS

@@ -97,9 +97,10 @@ class Embedder:
 
 
 def encode_kept(
-    engine: Engine, embedder: Embedder, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    engine: Engine, embedder: Embedder, texts: Sequence[str], owner: str, progress: Callable[[int], None] | None = None
 ) -> NDArray[np.float32]:
-    """Like `encode`, but each distinct text is run through the model once: vectors are kept in the state store by content."""
+    """Like `encode`, but each distinct text is run through the model once: vectors are kept in the state store by content,
+    as long as `owner` uses them (see ingest.model_outputs)."""
     contents = [content_hash(t) for t in texts]
     model = f"vector:{embedder.name}"
     with engine.connect() as connection:

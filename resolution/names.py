@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from rapidfuzz.distance import OSA
+from rapidfuzz.distance import OSA, Indel
 
 from resolution.name_tables import abbreviations, honorifics, legal_forms, places, plain, squash, words
 from resolution.persons import SUFFIXES, is_given_name, is_surname
@@ -39,7 +39,7 @@ def normalise(raw: str, person: bool = False) -> str:
 
 
 def _once(raw: str, person: bool) -> str:
-    text = _clean(raw)
+    text = _clean(raw, person)
     if not text:
         return raw.casefold().strip()
     if text in words("case_words.txt"):
@@ -51,8 +51,8 @@ def _once(raw: str, person: bool) -> str:
     return text or plain(raw) or raw.casefold().strip()
 
 
-def _clean(raw: str) -> str:
-    """Without invisible characters, quotes and brackets around, a final possessive and a leading determiner."""
+def _clean(raw: str, person: bool = False) -> str:
+    """Without invisible characters, quotes and brackets around, a final possessive and a leading determiner (a person's A is an initial)."""
     text = unicodedata.normalize("NFKC", raw).translate(_QUOTES).translate(_DASHES)
     text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
     text = _SPACED_INITIALS.sub("", " ".join(text.split()).strip(_EDGES))
@@ -65,7 +65,9 @@ def _clean(raw: str) -> str:
     if len(text) > 2 and text[-2:] in ("'s", "'S"):
         text = text[:-2]
     found = _DETERMINER.match(text)
-    return " ".join((text[found.end() :] if found else text).split()).strip(_EDGES)
+    if found and not (person and found[0].strip().lower() == "a"):
+        text = text[found.end() :]
+    return " ".join(text.split()).strip(_EDGES)
 
 
 def _place(text: str) -> str | None:
@@ -224,6 +226,13 @@ def is_known_word(token: str) -> bool:
     return is_given_name(token) or is_surname(token) or is_place_name(token) or demonym_of(token) is not None
 
 
+_ENDINGS = frozenset(
+    ["", "a", "al", "an", "ans", "ant", "ar", "cy", "e", "ean", "ed", "er", "ers", "ese", "es", "i", "ia", "ian", "ians", "ic", "ics", "ie", "ing"]
+    + ["is", "ish", "ism", "ist", "ists", "it", "ite", "m", "n", "ns", "o", "r", "s", "st", "t", "te", "tes", "ts", "us", "y", "ies", "l", "d", "k"]
+)  # fmt: skip
+_ALIKE = ("aeiouy", "ckqs", "sz", "dt", "bp", "gk", "gj", "mn", "vwf", "ijy", "lr", "xs")
+
+
 def is_slip(a: str, b: str) -> bool:
     """Whether two names differ by a slip of the pen: one edit (two in long words) in one word, of which one spelling is no word or name
     that we know. Two known names (Joan and John, Austria and Australia) are two names, and so are a word and what is derived from it
@@ -234,10 +243,15 @@ def is_slip(a: str, b: str) -> bool:
     if len(left) != len(right) or len(unequal) != 1:
         return False
     x, y = sorted(unequal[0], key=len)
-    if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0]:
+    if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0] or (is_known_word(x) and is_known_word(y)):
         return False
-    if y.startswith(x[:-2]):
+    shared = next((i for i in range(len(x)) if x[i] != y[i]), len(x))
+    if x[shared:] in _ENDINGS and y[shared:] in _ENDINGS and not (len(x) < len(y) and x[-1] == y[-1] == y[-2]):
         return False  # another ending: Sumatra and Sumatran, Buddhism and Buddhist
-    if is_known_word(x) and is_known_word(y):
-        return False
-    return OSA.distance(x, y, score_cutoff=2) <= (2 if len(x) >= 9 else 1)
+    distance = OSA.distance(x, y, score_cutoff=2)
+    if distance == 2:
+        # Letters out of order, doubled or left out; two other letters make another word (Wikipedia, Wikimedia).
+        return len(x) >= 9 and (sorted(x) == sorted(y) or Indel.distance(x, y) == 2)
+    if distance == 1 and len(x) == len(y) and len(x) < 8 and sorted(x) != sorted(y):
+        return any(x[shared] in letters and y[shared] in letters for letters in _ALIKE)
+    return distance == 1

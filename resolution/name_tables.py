@@ -1,5 +1,6 @@
 """The tables that names are judged with, read once from `data/`. Each file says in its first lines what it holds and where it is from."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,9 +12,15 @@ from anyascii import anyascii
 DATA = Path(__file__).parent / "data"
 
 
+_LOOSE = re.compile(r"(?<![a-z0-9])\.|\.(?![a-z0-9])|\+(?=[a-z0-9])")  # not those of 3.5, amazon.com, c++
+_NO_SOUND = re.compile(r"['`]")
+_NO_SIGN = re.compile(r"[^a-z0-9&+#.]")
+
+
 def squash(text: str) -> str:
     """Letters and digits of the transliterated text, in lower case, nothing else: equal for spellings that differ in spaces and dots."""
-    return "".join(c for c in anyascii(unicodedata.normalize("NFKC", text)).lower() if c.isalnum())
+    folded = text if text.isascii() else anyascii(unicodedata.normalize("NFKC", text))
+    return "".join(filter(str.isalnum, folded.lower()))
 
 
 def rows(file: str) -> Iterator[list[str]]:
@@ -71,18 +78,8 @@ def places() -> Places:
 
 def plain(text: str) -> str:
     """Transliterated, in lower case, apostrophes gone, other punctuation as single spaces. Keeps the signs that names are told apart by."""
-    folded = anyascii(unicodedata.normalize("NFKC", text).casefold()).lower()
-    out: list[str] = []
-    for i, c in enumerate(folded):
-        if c.isalnum() or c in "&#" or (c == "+" and not folded[i + 1 : i + 2].isalnum()):
-            out.append(c)
-        elif c in "'`":
-            continue
-        elif c == "." and 0 < i < len(folded) - 1 and folded[i - 1].isalnum() and folded[i + 1].isalnum():
-            out.append(c)  # 3.5, amazon.com
-        else:
-            out.append(" ")
-    return " ".join("".join(out).split())
+    folded = text.lower() if text.isascii() else anyascii(unicodedata.normalize("NFKC", text).casefold()).lower()
+    return " ".join(_NO_SIGN.sub(" ", _NO_SOUND.sub("", _LOOSE.sub(" ", folded))).split())
 
 
 @dataclass(frozen=True)

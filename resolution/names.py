@@ -53,8 +53,10 @@ def _once(raw: str, person: bool) -> str:
 
 def _clean(raw: str, person: bool = False) -> str:
     """Without invisible characters, quotes and brackets around, a final possessive and a leading determiner (a person's A is an initial)."""
-    text = unicodedata.normalize("NFKC", raw).translate(_QUOTES).translate(_DASHES)
-    text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
+    text = raw if raw.isascii() else unicodedata.normalize("NFKC", raw)
+    text = text.translate(_QUOTES).translate(_DASHES)
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
     text = _SPACED_INITIALS.sub("", " ".join(text.split()).strip(_EDGES))
     while len(text) > 1 and ((text[0], text[-1]) in (("(", ")"), ("[", "]")) or text[0] in ")]}" or text[-1] in "([{"):
         text = text[1:-1] if text[0] in "([" and text[-1] in ")]" else text[1:] if text[0] in ")]}" else text[:-1]
@@ -123,20 +125,22 @@ def _core(text: str, person: bool) -> str:
         tokens = [short.get(t, t) for t in tokens]
         if tokens[-1] == "st":
             tokens[-1] = "street"
-    return _place(" ".join(_initials_joined(tokens))) or " ".join(_initials_joined(tokens))
+    joined = " ".join(_initials_joined(tokens))
+    return _place(joined) or joined
 
 
 def _turned(text: str) -> str:
-    """ "Smith, John" as "John Smith"; a suffix after the comma stays behind."""
-    last, comma, first = text.partition(",")
-    if not comma or "," in first or plain(first).replace(".", "") in SUFFIXES or squash(first) in honorifics().trail:
+    """ "Smith, John" as "John Smith", "King, Martin Luther, Jr." as "Martin Luther King Jr."; a lone suffix or degree stays behind."""
+    last, *others = [part.strip() for part in text.split(",")]
+    first = [p for p in others if plain(p).replace(".", "") not in SUFFIXES and squash(p) not in honorifics().trail]
+    if len(first) != 1:
         return text
-    return f"{first.strip()} {last.strip()}"
+    return " ".join([first[0], last, *(p for p in others if p is not first[0])])
 
 
 def _without_legal_form(text: str) -> str:
     forms = legal_forms()
-    for form in forms.unspaced:
+    for form in () if text.isascii() else forms.unspaced:
         if len(text) > len(form) and (text.startswith(form) or text.endswith(form)):
             text = text.removeprefix(form).removesuffix(form).strip()
     tokens = text.split()
@@ -252,6 +256,6 @@ def is_slip(a: str, b: str) -> bool:
     if distance == 2:
         # Letters out of order, doubled or left out; two other letters make another word (Wikipedia, Wikimedia).
         return len(x) >= 9 and (sorted(x) == sorted(y) or Indel.distance(x, y) == 2)
-    if distance == 1 and len(x) == len(y) and len(x) < 8 and sorted(x) != sorted(y):
+    if distance == 1 and len(x) == len(y) and sorted(x) != sorted(y):
         return any(x[shared] in letters and y[shared] in letters for letters in _ALIKE)
     return distance == 1

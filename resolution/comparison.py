@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from rapidfuzz.distance import JaroWinkler
+from rapidfuzz.distance import OSA, JaroWinkler
 
 from ingest.common_words import is_common
 from resolution.entity_types import TYPES, compatible, type_of
 from resolution.grouping import abbreviates, initials
-from resolution.name_tables import spellings, squash, words
+from resolution.name_tables import legal_forms, plain, spellings, squash, words
 from resolution.names import demonym_of, is_known_word, is_place_name, is_slip, normalise, sex_of
-from resolution.persons import PersonParts, is_given_name, is_initial, is_surname, person_parts, same_given_name
+from resolution.persons import ROMAN, PersonParts, is_given_name, is_initial, is_surname, person_parts, same_given_name
 
 SAME = 0.8
 """The score from which two names count as one thing's, when nothing forbids it."""
@@ -73,12 +73,14 @@ def _reads_as_person(raw: str) -> bool:
         return False
     tokens = [t for t in parts.words if t not in words("name_particles.txt")]
     known = [t for t in tokens if is_given_name(t) or is_initial(t)]
-    if any(t in words("org_tails.txt") or t in words("generic_heads.txt") for t in parts.words):
+    if parts.last in (words("org_tails.txt") | words("generic_heads.txt")) and not (
+        is_surname(parts.last) and is_given_name(parts.given[0])
+    ):
         return False
     return (
         bool(known)
         and not is_place_name(name)
-        and all(is_given_name(t) or is_initial(t) or is_surname(t) or not is_common(t) for t in parts.words)
+        and all(is_given_name(t) or is_initial(t) or is_surname(t) or not is_common(t) for t in tokens[:-1])
     )
 
 
@@ -98,6 +100,8 @@ def _compare_things(a: str, b: str) -> NameComparison:
     x, y = normalise(a), normalise(b)
     if x == y:
         return NameComparison(1.0, "same form", (f"both are {x!r}",))
+    if a.strip().casefold() == b.strip().casefold():
+        return NameComparison(0.7, "case", (), ("case tells a word and a name apart",))
     if squash(x) == squash(y) or squash(a) == squash(b):
         return NameComparison(0.97, "same letters", ("equal without spaces and signs",))
     if {demonym_of(x), demonym_of(y)} & {x, y}:
@@ -128,7 +132,7 @@ def _compare_words(x: str, y: str) -> NameComparison:
         return NameComparison(score, "same words" if not spelled else "spelling", tuple(spelled) or ("the same words",))
     extra = left or right
     if not (left and right):
-        if all(t in _DROPPABLE for t in extra):
+        if all(t in _DROPPABLE or _is_misspelt_form(t) for t in extra):
             return NameComparison(0.86, "shortened", (f"without {' '.join(extra)}",))
         kind = "part" if pairs else "different"
         return NameComparison(0.7 * _likeness(x, y), kind, (), (f"one more word tells them apart: {' '.join(extra)}",))
@@ -140,9 +144,20 @@ _ORDERED = frozenset({"university", "college", "school", "institute", "bank", "r
 _DROPPABLE = frozenset({"company", "corporation", "group", "holding", "holdings", "organization", "companies", "enterprises"})
 
 
+def _is_misspelt_form(token: str) -> bool:
+    return len(token) > 6 and any(OSA.distance(token, form, score_cutoff=1) == 1 for form in legal_forms().end if len(form) > 6)
+
+
 def _content(name: str) -> list[str]:
-    tokens = [_NUMBER_WORDS.get(t, t) for t in name.replace(",", "").split()]
+    tokens = [_number(t, i) for i, t in enumerate(name.replace(",", "").split())]
     return [t for t in tokens if t not in _SMALL] or tokens
+
+
+def _number(token: str, position: int) -> str:
+    """A number word or, after another word, a Roman numeral from two in digits; other words as they are."""
+    if position and len(token) > 1 and token in ROMAN:
+        return str(ROMAN[token])
+    return _NUMBER_WORDS.get(token, token)
 
 
 def _paired(left: list[str], right: list[str]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
@@ -167,6 +182,8 @@ def _spelling(p: str, q: str) -> str:
         return "equal"
     if any(c.isdigit() for c in p + q) or p.isupper() != q.isupper():
         return ""
+    if min(len(p), len(q)) > 3 and p.removesuffix("s") == q.removesuffix("s"):
+        return f"{p} and {q} differ by a plural s"
     if spellings().get(p, -1) == spellings().get(q, -2):
         return f"{p} and {q} are spellings of one word"
     if min(len(p), len(q)) > 3 and _sound(p) == _sound(q) and not (is_known_word(p) and is_known_word(q) and p[0] != q[0]):
@@ -211,28 +228,12 @@ _NUMBER_WORDS = {
     )
     for w in ws.split()
 }  # fmt: skip
-_ROMAN = {
-    "ii": 2,
-    "iii": 3,
-    "iv": 4,
-    "vi": 6,
-    "vii": 7,
-    "viii": 8,
-    "ix": 9,
-    "xi": 11,
-    "xii": 12,
-    "xiii": 13,
-    "xiv": 14,
-    "xv": 15,
-    "xvi": 16,
-}
 
 
 def _numbers(name: str) -> tuple[int, ...]:
     """The numbers in a name, sorted: digits, number words, Roman numerals from two."""
-    tokens = [_NUMBER_WORDS.get(t, t) for t in name.split()]
-    found = [int(n) for t in tokens for n in re.findall(r"\d+", t.replace(",", ""))[:9] if len(n) < 40]
-    return tuple(sorted(found + [_ROMAN[t] for t in tokens[1:] if t in _ROMAN]))
+    tokens = [_number(t, i) for i, t in enumerate(name.split())]
+    return tuple(sorted(int(n) for t in tokens for n in re.findall(r"\d+", t.replace(",", ""))[:9] if len(n) < 40))
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -246,7 +247,11 @@ def _is_capitals(raw: str) -> bool:
 def _acronym(a: str, b: str) -> NameComparison | None:
     for short, long in ((a, b), (b, a)):
         letters = squash(short.removeprefix("the "))
-        if len(short.split()) == 1 < len(long.split()) and len(letters) > 4 and _is_blend(letters, normalise(long).split()):
+        if (
+            len(short.split()) == 1 < len(long.split())
+            and len(letters) > 4
+            and any(_is_blend(letters, form.split()) for form in (normalise(long), plain(long)))
+        ):
             return NameComparison(0.82, "abbreviation", (f"{short} is made of the beginnings of {long}",))
         if not _is_capitals(short) or (len(long.split()) < 2 and not re.search(r"[a-z][A-Z]", long)):
             continue
@@ -311,16 +316,19 @@ def _aligned(p: PersonParts, q: PersonParts, penalty: float = 0.0) -> NameCompar
     kinds = ["same words"] if score == 1 else ["spelling"]
     longer, shorter = (p, q) if len(p.given) >= len(q.given) else (q, p)
     rest = list(longer.given)
+    worst, steps = 1.0, 0
     for i, name in enumerate(shorter.given):
-        match = next((j for j, other in enumerate(rest) if _given(other, name)[0]), None)
+        reach = 1 if i and (is_initial(name) or (rest and is_initial(rest[0]))) else len(rest)
+        match = next((j for j, other in enumerate(rest[:reach]) if _given(other, name)[0]), None)
         if match is None or (i == 0 and match > 0 and len(shorter.given) == 1 and not _is_called_by_middle(longer, name)):
             return NameComparison(0.6, "given names differ", (), (f"given names differ: {' '.join(p.given)}, {' '.join(q.given)}",))
         cost, why = _given(rest[match], name)
         if why:
             kinds.append(why)
             reasons.append(f"{rest[match]} and {name}: {why}")
-        score -= 1 - cost
+        worst, steps = min(worst, cost), steps + bool(why)
         rest = rest[match + 1 :]
+    score -= 1 - worst + 0.01 * max(steps - 1, 0)
     if len(longer.given) > len(shorter.given):
         kinds.append("fewer given names")
         score -= 0.05
@@ -344,7 +352,8 @@ def _surnames(p: PersonParts, q: PersonParts) -> tuple[float, list[str]] | None:
         return (0.94, [spelled]) if not (is_surname(p.last) and is_surname(q.last)) or _sound(p.last) == _sound(q.last) else None
     # Two surnames, of which one is left off: Maria Garcia Lopez, Hillary Rodham Clinton.
     for longer, shorter in ((p, q), (q, p)):
-        if len(longer.words) > 2 and shorter.last in longer.words[1:] and len(shorter.words) == 2 and longer.words[0] == shorter.words[0]:
+        two = len(longer.words) > 2 and len(shorter.words) == 2 and longer.words[0] == shorter.words[0]
+        if two and shorter.last in longer.words[1:] and is_surname(shorter.last) and not is_given_name(shorter.last):
             return 0.88, [f"one of two surnames is left off: {longer.last}"]
     return None
 

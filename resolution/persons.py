@@ -7,7 +7,10 @@ from functools import cache, lru_cache
 from ingest.common_words import is_common
 from resolution.name_tables import abbreviations, nicknames, places, rows, words
 
-SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv"}
+_ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv", "xv", "xvi", "xvii", "xviii", "xix", "xx",
+          "xxi", "xxii", "xxiii", "xxiv", "xxv", "xxvi", "xxvii", "xxviii", "xxix", "xxx")  # fmt: skip
+ROMAN = {numeral: number for number, numeral in enumerate(_ROMAN) if number}
+SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", **{numeral: numeral for numeral in ROMAN}}
 _NOT_IN_PERSONS = frozenset({"of", "the", "and", "for", "in", "on", "at", "a", "an", "to", "with"})
 
 
@@ -35,11 +38,11 @@ def person_parts(name: str) -> PersonParts | None:
     suffix = SUFFIXES.get(tokens[-1], "") if len(tokens) > 2 else ""
     if suffix:
         tokens = tokens[:-1]
-    if not 2 <= len(tokens) <= 6 or not all(t.isalpha() for t in tokens) or not _NOT_IN_PERSONS.isdisjoint(tokens):
+    if not 2 <= len(tokens) <= 6 or not all(t.isalpha() for t in tokens) or not _NOT_IN_PERSONS.isdisjoint(tokens[1:] if tokens[0] == "a" else tokens):
         return None
     tokens = [letter for i, t in enumerate(tokens) for letter in (t if i + 1 < len(tokens) and is_initial(t) else (t,))]
     first = len(tokens) - 1
-    while first > 0 and tokens[first - 1] in words("name_particles.txt"):
+    while first > 0 and tokens[first - 1] in words("name_particles.txt") and not (first == 1 and len(tokens[0]) == 1):
         first -= 1
     return PersonParts(tuple(tokens), tuple(tokens[:first]), tuple(tokens[first:]), suffix) if first else None
 
@@ -97,8 +100,15 @@ def contains_given(longer: PersonParts, shorter: PersonParts) -> bool:
             return False
     if not same_given_name(longer.given[0], shorter.given[0]):
         return False
-    rest = iter(longer.given[1:])
-    return all(any(same_given_name(x, y) for x in rest) for y in shorter.given[1:])
+    rest = list(longer.given[1:])
+    for name in shorter.given[1:]:
+        # An initial answers the next name only: George H. W. Bush is not George W. Bush.
+        reach = 1 if is_initial(name) or (rest and is_initial(rest[0])) else len(rest)
+        found = next((i for i, other in enumerate(rest[:reach]) if same_given_name(other, name)), None)
+        if found is None:
+            return False
+        rest = rest[found + 1 :]
+    return True
 
 
 def specificity(parts: PersonParts) -> tuple[int, int, bool, tuple[str, ...]]:

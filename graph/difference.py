@@ -5,14 +5,14 @@ streamed past it in the order of ids (a merge join), so that memory does not gro
 acknowledges only what its store has made durable; after a crash in between, work is repeated that is harmless to repeat.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Connection, Table, Text, delete, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, Text, delete, select
 
-from ingest.documents import content_hash
 from ingest.state import batched, delete_where_in, insert_rows, metadata
 
 projected = Table(
@@ -48,7 +48,7 @@ class Change:
 
 def properties_hash(properties: dict[str, Any]) -> str:
     """A digest of anything that JSON can hold; equal values give equal digests, whatever the order of the keys."""
-    return content_hash(orjson.dumps(properties, option=orjson.OPT_SORT_KEYS).decode())
+    return hashlib.blake2b(orjson.dumps(properties, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
 
 
 def by_code_point(connection: Connection, column: ColumnElement[str]) -> ColumnElement[str]:
@@ -65,32 +65,38 @@ def difference(connection: Connection, projection: str, wanted: Iterable[Wanted]
     """
     held = _acknowledged(connection, projection, kind)
     known = next(held, None)
-    last: tuple[str, str] | None = None
+    last = ("", "")
     for item in wanted:
         key = (item.kind, item.id)
-        if last is not None and key <= last:
+        if key <= last:
             raise ValueError(f"wanted things of {projection} must ascend, but {key} follows {last}")
         last = key
-        while known is not None and (known.kind, known.id) < key:
-            yield Change("gone", known.kind, known.id)
+        while known is not None and known[:2] < key:
+            yield Change("gone", *known[:2])
             known = next(held, None)
-        if known is None or (known.kind, known.id) != key:
-            yield Change("new", item.kind, item.id, item.hash, item.properties)
+        if known is None or known[:2] != key:
+            yield Change("new", *key, item.hash, item.properties)
         else:
-            if known.hash != item.hash:
-                yield Change("changed", item.kind, item.id, item.hash, item.properties)
+            if known[2] != item.hash:
+                yield Change("changed", *key, item.hash, item.properties)
             known = next(held, None)
     while known is not None:
-        yield Change("gone", known.kind, known.id)
+        yield Change("gone", *known[:2])
         known = next(held, None)
 
 
-def _acknowledged(connection: Connection, projection: str, kind: str | None) -> Iterator[Any]:
+def _acknowledged(connection: Connection, projection: str, kind: str | None) -> Iterator[tuple[str, str, str]]:
     statement = select(projected.c.kind, projected.c.id, projected.c.hash).where(projected.c.projection == projection)
     if kind is not None:
         statement = statement.where(projected.c.kind == kind)
     statement = statement.order_by(by_code_point(connection, projected.c.kind), by_code_point(connection, projected.c.id))
-    return iter(connection.execute(statement.execution_options(yield_per=10_000)))
+    return rows_of(connection, statement)
+
+
+def rows_of(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
+    """The rows of a statement, fetched in parts, so that memory does not grow with their number."""
+    for part in connection.execute(statement.execution_options(yield_per=10_000)).partitions():
+        yield from part
 
 
 def acknowledge(connection: Connection, projection: str, changes: Sequence[Change]) -> None:
@@ -115,5 +121,4 @@ def forget(connection: Connection, projection: str) -> None:
 
 def acknowledged_hashes(connection: Connection, projection: str) -> Iterator[tuple[str, str, str]]:
     """(kind, id, hash) of everything acknowledged, ascending by (kind, id)."""
-    for row in _acknowledged(connection, projection, None):
-        yield row.kind, row.id, row.hash
+    return _acknowledged(connection, projection, None)

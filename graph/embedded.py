@@ -208,7 +208,7 @@ class _Loading:
                 self._copy()
                 self.copying = _Copying(kind, self.file.with_name(f"{self.file.name}.{kind.name}.arrow"))
             self.copying.add(rows)
-        else:
+        elif verb != "changed" or kind.content:
             statement = delete_statement(kind) if verb == "gone" else write_statement(kind, _VERBS[verb])
             self.connection.execute(statement, {"rows": rows})
 

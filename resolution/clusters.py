@@ -11,8 +11,8 @@ from ingest.common_words import is_common
 from resolution.blocks import blocks, head_is_person, linking_names, short_person_names, slip_keys, without_country, word_key
 from resolution.canonical import canonical_name
 from resolution.constrained import Partition
-from resolution.contexts import Context, nearest
-from resolution.entity_types import majority
+from resolution.contexts import Context, Nearness, clearest
+from resolution.entity_types import majority, type_of
 from resolution.name_tables import squash
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, may_be_one_person, person_parts, specificity
@@ -51,10 +51,10 @@ def firm_type(unit: Unit) -> str:
     """
     labels = unit.labels
     total = sum(labels.values())
-    type_ = majority(labels)
-    agreeing = sum(count for label, count in labels.items() if majority({label: 1}) == type_)
-    if agreeing < total:
+    types = {type_of(label) for label in labels}
+    if len(types) > 1 or not types <= {"PERSON", "PLACE"}:
         return "OTHER"
+    type_ = types.pop()
     if type_ == "PERSON" and (head_is_person(unit) or total > 2):
         return "PERSON"
     if type_ == "PLACE" and (total > 2 or is_place_name(unit.head)):
@@ -182,7 +182,8 @@ class _Block:
         members = self.heads[head]
         if is_generic(head):
             return
-        people, others = [], []
+        people: list[int] = []
+        others: list[int] = []
         for i in self.owners[head]:
             (people if head in short_person_names(self.units[i]) else others).append(i)
         labels: Counter[str] = Counter()
@@ -224,16 +225,18 @@ class _Block:
             self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
             return
         ranked.sort(key=lambda r: self.units[r].key)
+        nearness = Nearness(
+            {r: (self.units[o].document for o in owners[r]) for r in ranked}, (self.units[i].document for i in members), self.context
+        )
         for i in members:
-            scores = nearest(self.units[i].document, [[self.units[o].document for o in owners[r]] for r in ranked], self.context)
-            order = sorted(range(len(ranked)), key=lambda n: (-scores[n], n))
-            margin = round(scores[order[0]] - scores[order[1]], 3)
+            scores = nearness.scores(self.units[i].document)
+            order, margin = clearest(scores, ranked)
             candidates = tuple(
-                {"name": self.units[ranked[n]].head, "document": self.units[ranked[n]].document, "score": scores[n]} for n in order[:5]
+                {"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order[:5]
             )
             features = {"margin": margin, "needed": MARGIN, "owners": len(ranked)}
-            if margin >= MARGIN and self.partition.join(ranked[order[0]], i):
-                self._decide("merge", head, [i, ranked[order[0]]], "nearest context", features, candidates)
+            if margin >= MARGIN and self.partition.join(order[0], i):
+                self._decide("merge", head, [i, order[0]], "nearest context", features, candidates)
             else:
                 self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
 

@@ -11,7 +11,7 @@ from ingest.common_words import is_common
 from resolution.entity_types import TYPES, compatible, type_of
 from resolution.grouping import abbreviates, initials
 from resolution.name_tables import legal_forms, plain, spellings, squash, words
-from resolution.names import demonym_of, is_known_word, is_place_name, is_slip, normalise, sex_of
+from resolution.names import demonym_of, is_known_word, is_place_name, is_slip, normalise, sex_of, without_legal_form
 from resolution.persons import ROMAN, PersonParts, is_given_name, is_initial, is_surname, person_parts, same_given_name
 
 SAME = 0.8
@@ -71,7 +71,7 @@ def _reads_as_person(raw: str) -> bool:
     parts = person_parts(name)
     if parts is None:
         return False
-    tokens = [t for t in parts.words if t not in words("name_particles.txt")]
+    tokens = [t for i, t in enumerate(parts.words) if i == 0 or t not in words("name_particles.txt")]
     known = [t for t in tokens if is_given_name(t) or is_initial(t)]
     if parts.last in (words("org_tails.txt") | words("generic_heads.txt")) and not (
         is_surname(parts.last) and is_given_name(parts.given[0])
@@ -132,13 +132,16 @@ def _compare_words(x: str, y: str) -> NameComparison:
         return NameComparison(score, "same words" if not spelled else "spelling", tuple(spelled) or ("the same words",))
     extra = left or right
     if not (left and right):
-        if all(t in _DROPPABLE or _is_misspelt_form(t) for t in extra):
+        club = not is_place_name(" ".join(p for p, _ in pairs))
+        if all(t in _DROPPABLE or (club and t in _CLUB) or _is_misspelt_form(t) for t in extra):
             return NameComparison(0.86, "shortened", (f"without {' '.join(extra)}",))
         kind = "part" if pairs else "different"
         return NameComparison(0.7 * _likeness(x, y), kind, (), (f"one more word tells them apart: {' '.join(extra)}",))
     return NameComparison(0.6 * _likeness(x, y), "different", (), (f"different words: {' '.join(left)}, {' '.join(right)}",))
 
 
+_DOMAIN = re.compile(r"(?<=\w\w)\.(?:com|org|net|co\.uk|de|fr|ru|io)\Z")
+_CLUB = frozenset({"fc", "afc", "cf", "sc", "cfc"})
 _SMALL = frozenset({"of", "the", "and", "for", "in", "on", "at", "de", "du", "des", "la", "le", "der", "die", "das", "und", "et", "y"})
 _ORDERED = frozenset({"university", "college", "school", "institute", "bank", "republic"})
 _DROPPABLE = frozenset({"company", "corporation", "group", "holding", "holdings", "organization", "companies", "enterprises"})
@@ -149,7 +152,7 @@ def _is_misspelt_form(token: str) -> bool:
 
 
 def _content(name: str) -> list[str]:
-    tokens = [_number(t, i) for i, t in enumerate(name.replace(",", "").split())]
+    tokens = [_number(_DOMAIN.sub("", t), i) for i, t in enumerate(name.replace(",", "").split())]
     return [t for t in tokens if t not in _SMALL] or tokens
 
 
@@ -231,9 +234,9 @@ _NUMBER_WORDS = {
 
 
 def _numbers(name: str) -> tuple[int, ...]:
-    """The numbers in a name, sorted: digits, number words, Roman numerals from two."""
+    """The numbers in a name, in order: digits, number words, Roman numerals from two."""
     tokens = [_number(t, i) for i, t in enumerate(name.split())]
-    return tuple(sorted(int(n) for t in tokens for n in re.findall(r"\d+", t.replace(",", ""))[:9] if len(n) < 40))
+    return tuple(int(n) for t in tokens for n in re.findall(r"\d+", t.replace(",", ""))[:9] if len(n) < 40)
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -245,7 +248,8 @@ def _is_capitals(raw: str) -> bool:
 
 
 def _acronym(a: str, b: str) -> NameComparison | None:
-    for short, long in ((a, b), (b, a)):
+    bare = without_legal_form(a), without_legal_form(b)
+    for short, long in ((bare[0], b), (bare[1], a)):
         letters = squash(short.removeprefix("the "))
         if (
             len(short.split()) == 1 < len(long.split())
@@ -263,11 +267,13 @@ def _acronym(a: str, b: str) -> NameComparison | None:
 
 
 def _is_blend(letters: str, tokens: Sequence[str]) -> bool:
-    """Whether letters are the beginnings, two letters or more, of all words in order: Interpol, Nabisco, FedEx."""
+    """Whether letters are the beginnings, two letters or more but not the whole, of all words in order: Interpol, Nabisco, FedEx."""
     if not tokens:
         return not letters
     first = tokens[0]
-    return any(letters.startswith(first[:n]) and _is_blend(letters[n:], tokens[1:]) for n in range(2, min(len(first), len(letters)) + 1))
+    return any(
+        letters.startswith(first[:n]) and _is_blend(letters[n:], tokens[1:]) for n in range(2, min(len(first) - 1, len(letters)) + 1)
+    )
 
 
 def _likeness(x: str, y: str) -> float:
@@ -286,7 +292,7 @@ def _compare_persons(a: str, b: str) -> NameComparison:
     p, q = person_parts(x), person_parts(y)
     if p is None or q is None:
         return _part_of_person(x, y, p or q)
-    best = max((_aligned(p, q), _aligned(_turned(p), q, 0.03)), key=lambda c: (not c.forbids, c.score))
+    best = max((_aligned(p, q), _aligned(_turned(p), q, 0.03), _aligned(p, _turned(q), 0.03)), key=lambda c: (not c.forbids, c.score))
     return NameComparison(best.score, best.kind, best.reasons, best.forbids + forbids)
 
 

@@ -23,6 +23,8 @@ def type_of(label: str) -> str:
 
 def majority(labels: Mapping[str, int]) -> str:
     """The commonest type of these label counts, OTHER only when nothing else is there; ties go to the order of TYPES."""
+    if len(labels) == 1:
+        return type_of(next(iter(labels)))
     counts = dict.fromkeys(TYPES, 0)
     for label, count in labels.items():
         counts[type_of(label)] += count

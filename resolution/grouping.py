@@ -174,6 +174,8 @@ def initials(surface: str) -> set[str]:
         if tokens and tokens[0].lower() in ("the", "a", "an"):
             tokens = tokens[1:]
         variants = [tokens, [t for t in tokens if t.lower() not in _SMALL]]
+        if "for" in tokens:
+            variants.append([t for t in tokens[: tokens.index("for")] if t.lower() not in _SMALL])
         for size in (1, 2):
             if len(tokens) > size + 1 and " ".join(tokens[:size]).lower() in places().names:
                 variants += [v[size:] for v in variants[:2]]

@@ -56,7 +56,7 @@ def places() -> Places:
     codes: dict[str, str] = {}
     of_demonym: dict[str, str] = {}
     for row in rows("countries.tsv"):
-        name, forms, demonyms, postal = (row + ["", "", ""])[:4]
+        name, forms, demonyms, postal = [*row, "", "", ""][:4]
         names.append(name)
         for form in filter(None, forms.split(";")):
             if form == form.upper() and form != form.lower():

@@ -15,7 +15,7 @@ _EDGES = " \t\"'*_|/\\<>~-,;:!?"
 _TICKER = re.compile(r"[<(]?[A-Z]{1,5}(?:\.[A-Z]{1,3})?[>)]?")
 _DETERMINER = re.compile(r"(?:the|a|an|these|those)\s+(?=\S)", re.IGNORECASE)
 _SPACED_INITIALS = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[A-Z]\.)")
-_INNER_FORMS = ("U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
+_INNER_FORMS = ("N.Y.", "NY", "U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
 _INNER = re.compile(r"(?<![\w.])(?:" + "|".join(re.escape(f).replace(r"\.", r"\.?") for f in _INNER_FORMS) + r")(?!\w)")
 
 NORMALISATION_VERSION = 1
@@ -111,7 +111,7 @@ def _region_kept(text: str, person: bool) -> str | None:
 
 
 def _core(text: str, person: bool) -> str:
-    text = _without_legal_form(text)
+    text = without_legal_form(text)
     if person:
         text = _turned(text)
     if " " in text:
@@ -138,7 +138,8 @@ def _turned(text: str) -> str:
     return " ".join([first[0], last, *(p for p in others if p is not first[0])])
 
 
-def _without_legal_form(text: str) -> str:
+def without_legal_form(text: str) -> str:
+    """A raw name without legal forms at its ends ("Siemens" of "Siemens AG"); never empty."""
     forms = legal_forms()
     for form in () if text.isascii() else forms.unspaced:
         if len(text) > len(form) and (text.startswith(form) or text.endswith(form)):
@@ -231,9 +232,10 @@ def is_known_word(token: str) -> bool:
 
 
 _ENDINGS = frozenset(
-    ["", "a", "al", "an", "ans", "ant", "ar", "cy", "e", "ean", "ed", "er", "ers", "ese", "es", "i", "ia", "ian", "ians", "ic", "ics", "ie", "ing"]
-    + ["is", "ish", "ism", "ist", "ists", "it", "ite", "m", "n", "ns", "o", "r", "s", "st", "t", "te", "tes", "ts", "us", "y", "ies", "l", "d", "k"]
-)  # fmt: skip
+    (
+        " a al an ans ant ar cy d e ean ed er ers es ese i ia ian ians ic ics ie ies ing is ish ism ist ists it ite k l m n ns o r s st t te tes ts us y"
+    ).split(" ")
+)
 _ALIKE = ("aeiouy", "ckqs", "sz", "dt", "bp", "gk", "gj", "mn", "vwf", "ijy", "lr", "xs")
 
 

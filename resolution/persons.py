@@ -38,11 +38,17 @@ def person_parts(name: str) -> PersonParts | None:
     suffix = SUFFIXES.get(tokens[-1], "") if len(tokens) > 2 else ""
     if suffix:
         tokens = tokens[:-1]
-    if not 2 <= len(tokens) <= 6 or not all(t.isalpha() for t in tokens) or not _NOT_IN_PERSONS.isdisjoint(tokens[1:] if tokens[0] == "a" else tokens):
+    if (
+        not 2 <= len(tokens) <= 6
+        or not all(t.isalpha() for t in tokens)
+        or not _NOT_IN_PERSONS.isdisjoint(tokens[1:] if tokens[0] == "a" else tokens)
+    ):
         return None
     tokens = [letter for i, t in enumerate(tokens) for letter in (t if i + 1 < len(tokens) and is_initial(t) else (t,))]
     first = len(tokens) - 1
-    while first > 0 and tokens[first - 1] in words("name_particles.txt") and not (first == 1 and len(tokens[0]) == 1):
+    while (
+        first > 0 and tokens[first - 1] in words("name_particles.txt") and not (first == 1 and (len(tokens[0]) == 1 or tokens[0] == "al"))
+    ):
         first -= 1
     return PersonParts(tuple(tokens), tuple(tokens[:first]), tuple(tokens[first:]), suffix) if first else None
 
@@ -133,24 +139,26 @@ def looks_like_person(name: str, labels: Mapping[str, int], count: int) -> bool:
 
     A given name that nobody knows must be said more than once: headlines ("Buys SeaMicro") are taken for persons as well.
     """
+    total = sum(labels.values())
+    vague = labels.get("ORG", 0) + labels.get("OTHER", 0) == total
+    return " " in name and _looks_like_person(name, labels.get("PERSON", 0) * 2 >= total, vague, count > 1)
+
+
+@lru_cache(maxsize=200_000)
+def _looks_like_person(name: str, called_person: bool, vague: bool, repeated: bool) -> bool:
     parts = person_parts(name)
-    if parts is None:
+    if parts is None or is_initial(parts.last) or parts.last in words("generic_heads.txt"):
         return False
-    first = parts.given[0]
-    known = is_given_name(first) or is_initial(first)
-    if (
-        is_initial(parts.last)
-        or parts.last in words("generic_heads.txt")
-        or (parts.last in words("org_tails.txt") and not is_surname(parts.last))
-    ):
+    if parts.last in words("org_tails.txt") and not is_surname(parts.last):
         return False
-    particles = words("name_particles.txt")
+    first, particles = parts.given[0], words("name_particles.txt")
     if any(is_common(t) and t not in particles and not is_given_name(t) and not is_surname(t) for t in parts.words[:-1]):
         return False
-    if labels.get("PERSON", 0) * 2 >= sum(labels.values()):
-        return known or count > 1
+    known = is_given_name(first) or is_initial(first)
+    if called_person:
+        return known or repeated
     if not known or is_initial(first) or name in places().names:
         return False
     organisation = words("org_tails.txt") | words("generic_heads.txt") | frozenset(abbreviations().values())
     plain_words = any(t in organisation or is_common(t) for t in parts.words[1:])
-    return not plain_words and (is_surname(parts.last) or labels.get("ORG", 0) + labels.get("OTHER", 0) == sum(labels.values()))
+    return not plain_words and (is_surname(parts.last) or vague)

@@ -173,7 +173,7 @@ def calibrate(
     try:
         if not knowledge.sources:
             raise WrongUse(f"{home} has no knowledge base to find candidates in. Import one: polyonym kb import FILE --home {home}")
-        fitted = fit(calibrating.examples(gold, it.settings), knowledge.sources, _next_version(knowledge.weights.version))
+        fitted = fit(calibrating.examples(gold, it.settings), knowledge.sources, _version(output))
         others = {}
         for path in try_on or []:
             others[path.name] = calibrating.curve(calibrating.examples([path], it.settings), knowledge.sources, fitted.weights)
@@ -196,8 +196,9 @@ def calibrate(
         out.print(f"\nWeights written to {escape(str(output))}")
 
 
-def _next_version(version: str) -> str:
-    return str(int(version) + 1) if version.isdigit() else f"{version}+"
+def _version(output: Path | None) -> str:
+    """What new weights are called: weights-2.json holds the version 2. The weights in use are not asked: they may not fit any more."""
+    return output.stem.removeprefix("weights-") if output else "trial"
 
 
 def _show_curve(title: str, bins: "Sequence[Bin]") -> None:

@@ -1,13 +1,13 @@
 """Finding many names in a text, wherever they stand, at word boundaries, with regard to case."""
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 _JOIN = "\x1f"
+_LAST_SCRIPT = 0x20000  # beyond lie ideographs, which have no marks, and the variation selectors, named below
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ def _word() -> re.Pattern[str]:
     """Words of spaced scripts with their combining marks; each character of an unspaced script is a word of its own."""
     marks: list[str] = []
     start = None
-    for code in range(0x300, sys.maxunicode + 2):
-        is_mark = code <= sys.maxunicode and unicodedata.category(chr(code))[0] == "M"
+    for code in range(0x300, _LAST_SCRIPT + 1):
+        is_mark = code < _LAST_SCRIPT and unicodedata.category(chr(code))[0] == "M"
         if is_mark and start is None:
             start = code
         elif not is_mark and start is not None:
             marks.append(chr(start) if code - 1 == start else f"{chr(start)}-{chr(code - 1)}")
             start = None
-    mark = f"[{''.join(marks)}\u200d]"
+    mark = f"[{''.join(marks)}\u200d\U000e0100-\U000e01ef]"
     unspaced = (
         "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     )

@@ -211,9 +211,10 @@ class _Finder:
     def add_patterns(self, patterns: Matcher) -> None:
         for start, end, label in patterns.find(self._words):
             others = self._overlapping(start, end)
-            if any((o.start, o.end) == (start, end) for o in others):
-                others[0].label = label
-                others[0].detectors.add("pattern")
+            same = next((o for o in others if (o.start, o.end) == (start, end)), None)
+            if same is not None:
+                same.label = same.label if label == UNKNOWN else label
+                same.detectors.add("pattern")
             elif all(o.end - o.start < end - start for o in others):
                 for other in others:
                     self._found.remove(other)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Task = Callable[["Language", Sequence[str]], list[bytes]]
 """A function at a module's top level: what to make of each of some texts. It must give a text the same whatever stands beside it."""
 
-_BATCH = 40_000  # characters a message to a worker: enough to hide its cost, few enough to spread the last ones
+_BATCH = 20_000  # characters a message to a worker: enough to hide its cost, few enough to spread the last ones
 
 
 def pipeline_version(name: str) -> str:

@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import chunks
@@ -48,6 +48,7 @@ def test_offsets_are_exact_and_nothing_is_lost_in_any_script(language, text, lim
 text_strategy = st.text(alphabet=st.sampled_from(list("abc ABC.!?\n\n  äé。한👍\u0301\u200d\t\u2028")), max_size=400)
 
 
+@settings(deadline=None)
 @given(text_strategy, st.integers(1, 30), st.integers(0, 3))
 def test_promises_hold_for_any_text(text, limit, overlap):
     made = chunk(document(text), count_words, limit, overlap)
@@ -62,6 +63,7 @@ def test_promises_hold_for_any_text(text, limit, overlap):
     assert [(c.start, c.end) for c in made] == sorted((c.start, c.end) for c in made)
 
 
+@settings(deadline=None)
 @given(text_strategy)
 def test_sentences_hold_every_character_once(text):
     spans = sentences(text)

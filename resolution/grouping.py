@@ -255,7 +255,7 @@ def _organisations(g: Grouping) -> None:
         if (
             is_generic(short.name)
             or short.type == "PLACE"
-            or is_place_name(short.name)
+            or short.name in places().names
             or demonym_of(short.name)
             or short.name in g.is_person
         ):

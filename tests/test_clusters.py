@@ -1,0 +1,264 @@
+"""Units of different documents in clusters: what comes together, what stays apart, and the promises that hold for any input."""
+
+from itertools import count
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from resolution.blocks import UnitKey, block_keys, blocks, closure
+from resolution.clusters import firm_type, solve
+from resolution.entity_types import compatible
+from resolution.names import normalise
+from resolution.units import Constraints, DocumentName, Solution, Unit
+
+NONE = Constraints()
+
+
+def unit(document: str, *forms: str, qid: str | None = None, registry: str | None = None) -> Unit:
+    """A unit from raw names with labels and rules ("Barack Obama/PERSON", "Obama/PERSON*2/surname"), the head first."""
+    names = []
+    head = ""
+    for form in forms:
+        raw, label, rule = [*form.split("/"), "", ""][:3]
+        label, _, times = label.partition("*")
+        name = normalise(raw, label == "PERSON")
+        head = head or name
+        names.append(DocumentName(document, name, head, {raw: int(times or 1)}, {label: int(times or 1)}, rule, ((0, len(raw)),)))
+    return Unit(document, head, tuple(sorted(names, key=lambda n: n.name)), qid, registry)
+
+
+def no_context(document: str) -> frozenset[str]:
+    return frozenset()
+
+
+def clusters(units: list[Unit], constraints: Constraints = NONE, **options: object) -> list[set[str]]:
+    """The documents of each cluster."""
+    options.setdefault("context", no_context)
+    return sorted(({d for d, _ in c.units} for c in solve(units, constraints, **options).clusters), key=sorted)  # type: ignore[arg-type]
+
+
+def one_each(*forms: str) -> list[Unit]:
+    """Each form the only name of a document of its own: a, b, c …"""
+    return [unit("abcdefgh"[i], form) for i, form in zip(count(), forms, strict=False)]
+
+
+TOGETHER = [
+    ("Apple Inc./ORG", "Apple/PERSON"),
+    ("U.S./GPE", "the United States/GPE", "America/ORG"),
+    ("Bill Clinton/PERSON", "William Clinton/PERSON"),
+    ("John F. Kennedy/PERSON", "John Fitzgerald Kennedy/PERSON", "John Kennedy/PERSON"),
+    ("Tyson Jackson/PERSON", "DT Tyson Jackson/PERSON"),
+    ("Barack Obama/PERSON", "Obama/GPE"),
+    ("Kimani Gray/PERSON*2", "Kimani/PERSON"),
+    ("Sea Micro Devices/ORG", "SeaMicro Devices/ORG"),
+    ("Ministry of Agriculture/ORG", "Agriculture Ministry/ORG"),
+    ("Turkmenistan/GPE", "Turkeminstan/GPE"),
+    ("Ford Motor/ORG", "Ford Motors/ORG"),
+    ("U.S. Food and Drug Office/ORG", "Food and Drug Office/ORG"),
+    ("Paris, France/GPE", "Paris/GPE"),
+    ("Vladimir Putin/PERSON", "Владимир Путин/PERSON"),
+]
+
+
+@pytest.mark.parametrize("forms", TOGETHER)
+def test_names_of_one_thing_become_one_cluster(forms: tuple[str, ...]) -> None:
+    assert clusters(one_each(*forms)) == [set("abcdefgh"[: len(forms)])]
+
+
+APART = [
+    ("Joan Smith/PERSON", "John Smith/PERSON"),
+    ("George H. W. Bush/PERSON", "George W. Bush/PERSON"),
+    ("Austria/GPE", "Australia/GPE"),
+    ("Siemens/ORG", "Siemens Energy/ORG"),
+    ("Boeing 737/PRODUCT", "Boeing 747/PRODUCT"),
+    ("Germany/GPE", "German/NORP"),
+    ("University of Washington/ORG", "Washington University/ORG"),
+    ("Jordan/PERSON*3", "Jordan/GPE*3"),
+    ("Cambridge, Massachusetts/GPE", "Cambridge, England/GPE"),
+    ("the Court/ORG", "the Court/ORG"),
+    ("Jack London/PERSON", "London/GPE"),
+    ("George Bush Sr./PERSON", "George Bush Jr./PERSON"),
+    ("Boeing/ORG", "Boeing/ORG*2", "Boeing/ORG*3", "William Boeing/PERSON"),
+]
+
+
+@pytest.mark.parametrize("forms", APART)
+def test_names_of_different_things_stay_apart(forms: tuple[str, ...]) -> None:
+    found = clusters(one_each(*forms))
+    last = "abcdefgh"[len(forms) - 1]
+    assert {last} in found
+
+
+def test_a_people_joins_its_country_where_the_setting_says_so() -> None:
+    assert clusters(one_each("Germany/GPE", "Germans/NORP"), demonyms=True) == [{"a", "b"}]
+
+
+def test_same_links_unite_and_different_links_divide() -> None:
+    units = [unit("a", "Q One/ORG", qid="Q1"), unit("b", "Uno/ORG", qid="Q1"), unit("c", "Q One/ORG", qid="Q2")]
+    assert clusters(units) == [{"a", "b"}, {"c"}]
+
+
+def test_two_registry_ids_need_one_wikidata_id() -> None:
+    apart = [unit("a", "Acme/ORG", registry="r1"), unit("b", "Acme/ORG", registry="r2")]
+    assert clusters(apart) == [{"a"}, {"b"}]
+    linked = [unit("a", "Acme/ORG", registry="r1", qid="Q1"), unit("b", "Acme/ORG", registry="r2", qid="Q1")]
+    assert clusters(linked) == [{"a", "b"}]
+
+
+def test_judgements_come_first() -> None:
+    units = one_each("Acme/ORG", "Acme/ORG", "Zenith/ORG")
+    a, b, c = (u.key for u in units)
+    assert clusters(units, Constraints(same=frozenset({(a, c)}), different=frozenset({(a, b)}))) == [{"a", "c"}, {"b"}]
+
+
+def test_no_chain_gets_round_a_judgement() -> None:
+    units = one_each("Acme/ORG", "Acme/ORG", "Acme/ORG")
+    a, b, c = (u.key for u in units)
+    found = clusters(units, Constraints(same=frozenset({(a, b), (b, c)}), different=frozenset({(a, c)})))
+    assert not any({"a", "c"} <= documents for documents in found)
+
+
+OWNERS = [unit("a", "John Howard/PERSON", "Howard/PERSON/surname"), unit("b", "Paul Howard/PERSON"), unit("c", "Howard/PERSON")]
+WORDS = {"a": "election minister canberra budget", "b": "basket guard rebound season", "c": "minister budget vote canberra"}
+
+
+def context(document: str) -> frozenset[str]:
+    return frozenset(WORDS.get(document, "").split())
+
+
+def test_a_surname_of_two_people_goes_to_the_nearest_document() -> None:
+    solution = solve(OWNERS, NONE, context)
+    assert {frozenset(d for d, _ in c.units) for c in solution.clusters} == {frozenset("ac"), frozenset("b")}
+    merge = next(d for d in solution.decisions if d.verdict == "nearest context")
+    assert merge.features["margin"] >= merge.features["needed"] and len(merge.candidates) == 2
+
+
+def test_in_doubt_a_surname_stays_one_node_per_document() -> None:
+    solution = solve([*OWNERS, unit("d", "Howard/PERSON")], NONE, no_context)
+    assert {frozenset(d for d, _ in c.units) for c in solution.clusters} == {frozenset(x) for x in "abcd"}
+    assert [d.kind for d in solution.decisions].count("abstain") == 2
+
+
+def test_variants_are_no_chain() -> None:
+    """Each of three spellings differs by a slip from the next, the first from the last by two: no cluster of all three."""
+    units = one_each("Abraxtonia Works/ORG", "Abraxtonya Works/ORG", "Abrakstonya Works/ORG")
+    assert {"a", "c"} not in [d & {"a", "c"} for d in clusters(units)]
+
+
+def test_canonical_name_is_a_full_one() -> None:
+    units = [
+        unit("a", "Bill Clinton/PERSON*2", "Clinton/PERSON*9/surname"),
+        unit("b", "BILL CLINTON/PERSON*5"),
+        unit("c", "Clinton/PERSON*9"),
+    ]
+    assert [c.name for c in solve(units, NONE, no_context).clusters] == ["Bill Clinton"]
+
+
+def test_every_merge_says_what_it_rests_on() -> None:
+    (decision,) = solve(one_each("Apple/ORG", "Apple Inc./ORG"), NONE, no_context).decisions
+    assert (decision.kind, decision.verdict, decision.scope) == ("merge", "same name", "apple")
+    assert [s["document"] for s in decision.spans] == ["a", "b"]
+
+
+# Promises
+
+_NAMES = [
+    "John Smith/PERSON", "J. Smith/PERSON", "Jon Smith/PERSON", "Joan Smith/PERSON", "John Q. Smith/PERSON", "Mary Smith/PERSON", "Smith/PERSON", "Smith/ORG",
+    "Smith Motors/ORG", "Smith Motor/ORG", "Jordan/GPE*3", "Jordan/PERSON*3", "Michael Jordan/PERSON", "Cambridge, England/GPE", "Cambridge, MA/GPE",
+    "Cambridge/GPE", "Turkmenistan/GPE", "Turkeminstan/GPE", "the Court/ORG", "Acme Corp/ORG", "ACME/ORG", "Kimani Gray/PERSON", "Kimani/PERSON", "German/NORP",
+    "Germany/GPE", "Brookfieldia/ORG", "Brookfeildia/ORG", "Brookfeldia/ORG", "U.S. Food and Drug Office/ORG", "Food and Drug Office/ORG",
+]  # fmt: skip
+_SHORT = {"PERSON": "surname", "ORG": "short form", "GPE": "region", "NORP": "spelling"}
+
+
+@st.composite
+def _units(draw: st.DrawFn) -> list[Unit]:
+    made: dict[UnitKey, Unit] = {}
+    for _ in range(draw(st.integers(2, 14))):
+        document = draw(st.sampled_from("abcdef"))
+        head = draw(st.sampled_from(_NAMES))
+        raw, label = head.split("/")
+        forms = [head]
+        if draw(st.booleans()):
+            forms.append(f"{raw.split()[-1]}/{label}/{_SHORT[label.partition('*')[0]]}")
+        qid = draw(st.sampled_from([None, None, None, "Q1", "Q2", "Q3"]))
+        registry = draw(st.sampled_from([None, None, None, "r1", "r2"]))
+        new = unit(document, *dict.fromkeys(forms), qid=qid, registry=registry)
+        made.setdefault(new.key, new)
+    return list(made.values())
+
+
+@st.composite
+def _problems(draw: st.DrawFn) -> tuple[list[Unit], Constraints]:
+    units = draw(_units())
+    pairs = st.tuples(st.sampled_from([u.key for u in units]), st.sampled_from([u.key for u in units]))
+    chosen = draw(st.lists(pairs.filter(lambda p: p[0] != p[1]), max_size=4))
+    half = len(chosen) // 2
+    return units, Constraints(frozenset(chosen[:half]), frozenset(chosen[half:]))
+
+
+def by_name(document: str) -> frozenset[str]:
+    return frozenset({"common", f"word{ord(document[0]) % 3}", f"word{ord(document[0]) % 2 + 5}"})
+
+
+def key_of(solution: Solution) -> tuple[object, ...]:
+    return sorted(solution.clusters, key=lambda c: c.units), sorted(map(repr, solution.decisions))
+
+
+@given(_problems(), st.randoms(use_true_random=False), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_order_does_not_matter(problem: tuple[list[Unit], Constraints], random: Random, demonyms: bool) -> None:
+    units, constraints = problem
+    expected = key_of(solve(units, constraints, by_name, demonyms))
+    shuffled = list(units)
+    random.shuffle(shuffled)
+    assert key_of(solve(shuffled, constraints, by_name, demonyms)) == expected
+
+
+@given(_problems(), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_the_whole_is_the_union_of_its_blocks(problem: tuple[list[Unit], Constraints], demonyms: bool) -> None:
+    units, constraints = problem
+    whole = solve(units, constraints, by_name, demonyms)
+    parts = [solve(b, constraints, by_name, demonyms) for b in blocks(units, constraints.same, demonyms)]
+    assert key_of(whole) == key_of(Solution([c for p in parts for c in p.clusters], [d for p in parts for d in p.decisions]))
+
+
+@given(_problems())
+@settings(max_examples=400, deadline=None)
+def test_constraints_hold_against_every_chain(problem: tuple[list[Unit], Constraints]) -> None:
+    units, constraints = problem
+    by_key = {u.key: u for u in units}
+    solution = solve(units, constraints, by_name)
+    assert sorted(k for c in solution.clusters for k in c.units) == sorted(by_key)
+    for c in solution.clusters:
+        members = [by_key[k] for k in c.units]
+        qids = {u.wikidata_id for u in members} - {None}
+        assert len(qids) <= 1 and c.wikidata_id == next(iter(qids), None)
+        registered = [u for u in members if u.registry_id]
+        assert len({u.registry_id for u in registered}) <= 1 or qids
+        assert all(compatible(firm_type(a), firm_type(b)) for a in members for b in members)
+        assert not any({a, b} <= set(c.units) for a, b in constraints.different)
+
+
+@given(_problems())
+@settings(max_examples=200, deadline=None)
+def test_the_closure_of_a_change_is_whole_blocks(problem: tuple[list[Unit], Constraints]) -> None:
+    units, constraints = problem
+    keys = {u.key: block_keys(u) for u in units}
+    joined: dict[UnitKey, set[UnitKey]] = {}
+    for a, b in constraints.same:
+        joined.setdefault(a, set()).add(b)
+        joined.setdefault(b, set()).add(a)
+    for changed in units:
+        touched = closure(
+            keys[changed.key],
+            lambda asked: {k: sorted(u for u in keys if k in keys[u]) for k in asked},
+            lambda asked: {u: keys[u] for u in asked},
+            joined,
+        )
+        assert changed.key in touched
+        for block in blocks(units, constraints.same):
+            assert {u.key for u in block} <= touched or not {u.key for u in block} & touched

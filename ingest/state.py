@@ -19,6 +19,14 @@ from ingest.errors import Damaged, ServerAway, WrongUse
 metadata = MetaData()
 SCHEMA_VERSION = 1
 T = TypeVar("T")
+_IN_POSTGRESQL = Text(collation="C")
+
+
+@event.listens_for(Column, "after_parent_attach")
+def _sort_by_code_point(column: Column[Any], table: Any) -> None:
+    """Our texts sort by code point in every database, as they do in Python: PostgreSQL would go by its locale."""
+    if getattr(table, "metadata", None) is metadata and type(column.type) is Text:
+        column.type = Text().with_variant(_IN_POSTGRESQL, "postgresql")
 
 
 class Json(TypeDecorator[Any]):
@@ -26,6 +34,9 @@ class Json(TypeDecorator[Any]):
 
     impl = Text
     cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        return dialect.type_descriptor(_IN_POSTGRESQL if dialect.name == "postgresql" else Text())
 
     def process_bind_param(self, value: Any, dialect: Any) -> str | None:
         if value is None:

@@ -2,11 +2,13 @@
 
 The extractive summary takes the sentences that name most of the community's entities. A sentence's score is
 
-    coverage × length × place × wording × (1 − likeness)
+    coverage × focus × length × place × wording × (1 − likeness)
 
 - coverage: the weights of the members that it names; one that an earlier sentence has named counts a fifth. A member's
-  weight is log2(2 + the number of sentences in which it stands beside another member).
-- length: 1 from 40 to 240 characters, less outside; place: from 1 at the document's start down to 0.6;
+  weight is the square root of 1 + the number of sentences in which it stands beside another member.
+- focus: the square root of the members' share in all entities that it names, and less for more than six: lists say little.
+- length: 1 from 40 to 240 characters, less outside; place: from 1 at the document's start down to 0.6, and less where the
+  first name comes late ("The country was bordered by …": which one?);
 - wording: less for what starts in the middle of a thought ("He also …"), or is a heading or a list rather than a sentence;
 - likeness: the share of words that it has in common with the most similar sentence already chosen (maximal marginal
   relevance: J. Carbonell, J. Goldstein, SIGIR 1998).
@@ -25,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from heapq import heappush, heapreplace
+from itertools import groupby
 
 from sqlalchemy import Column, Connection, Engine, Table, Text, and_, select
 
@@ -180,6 +183,7 @@ class Place:
     end: int
     chunk: str
     chunk_start: int
+    first_name: int  # how many characters stand before the first name in the sentence
     named: tuple[str, ...]  # entity ids, sorted
 
 
@@ -215,9 +219,7 @@ def read_candidates(connection: Connection, divided: Sequence[Community]) -> dic
             sentence = Sentence(" ".join(text.split()), place.chunk)
             made[place] = Candidate(sentence, frozenset(place.named), _worth_of_place(place))
     return {
-        c.community_id: Material(
-            {e: math.log2(2 + beside[c.community_id].get(e, 0)) for e in c.members}, [made[p] for p in best[c.community_id]]
-        )
+        c.community_id: Material({e: _weight(beside[c.community_id], e) for e in c.members}, [made[p] for p in best[c.community_id]])
         for c in divided
     }
 
@@ -267,29 +269,18 @@ def _places(connection: Connection) -> Iterator[Place]:
     named = and_(mention_names.c.document == m.document, mention_names.c.start == m.start_at, mention_names.c.end == m.end_at)
     member = and_(memberships.c.document == mention_names.c.document, memberships.c.name == mention_names.c.name)
     statement = (
-        select(m.document, m.sentence_start, m.sentence_end, memberships.c.entity_id)
+        select(m.document, m.sentence_start, m.sentence_end, m.start_at, memberships.c.entity_id)
         .select_from(mentions.join(mention_names, named).join(memberships, member))
         .order_by(by_code_point(connection, m.document), m.start_at)
         .execution_options(yield_per=10_000)
     )
-    at: tuple[str, int, int] | None = None
-    inside: set[str] = set()
-    for row in connection.execute(statement):
-        sentence = (row.document, row.sentence_start, row.sentence_end)
-        if sentence != at:
-            yield from _placed(at, inside, spans)
-            at, inside = sentence, set()
-        inside.add(row.entity_id)
-    yield from _placed(at, inside, spans)
-
-
-def _placed(at: tuple[str, int, int] | None, named: set[str], spans: Mapping[str, list[tuple[int, int, str]]]) -> Iterator[Place]:
-    if at is not None:
-        document, start, end = at
-        for chunk_start, chunk_end, chunk in spans.get(document, ()):
+    for (document, start, end), rows in groupby(connection.execute(statement), key=lambda row: row[:3]):
+        inside = list(rows)
+        for chunk_start, chunk_end, chunk in spans[document]:
             if chunk_start <= start and end <= chunk_end:
-                yield Place(document, start, end, chunk, chunk_start, tuple(sorted(named)))
-                return
+                named = tuple(sorted({row.entity_id for row in inside}))
+                yield Place(document, start, end, chunk, chunk_start, inside[0].start_at - start, named)
+                break
 
 
 def _beside(places: Iterable[Place], tree: _Tree) -> dict[str, dict[str, int]]:
@@ -314,7 +305,8 @@ def _best_places(places: Iterable[Place], tree: _Tree, beside: Mapping[str, Mapp
             if not tree.speaks_of(community, group):
                 continue
             counts = beside.get(community, {})
-            entry = (worth * sum(math.log2(2 + counts.get(e, 0)) for e in group), -number, place)
+            coverage = sum(_weight(counts, e) for e in group)
+            entry = (worth * coverage * _focus(len(group), len(place.named)), -number, place)
             heap = heaps[community]
             if len(heap) == _KEPT and entry < heap[0]:
                 continue
@@ -330,8 +322,16 @@ def _best_places(places: Iterable[Place], tree: _Tree, beside: Mapping[str, Mapp
     return defaultdict(list, {c: [place for _, _, place in sorted(heap, reverse=True)] for c, heap in heaps.items()})
 
 
+def _weight(beside: Mapping[str, int], entity: str) -> float:
+    return math.sqrt(1 + beside.get(entity, 0))
+
+
+def _focus(members: int, named: int) -> float:
+    return math.sqrt(members / max(1, named)) * min(1.0, 6 / max(1, named))
+
+
 def _worth_of_place(place: Place) -> float:
-    return 0.6 + 0.4 / (1 + place.start / 1000)
+    return (0.6 + 0.4 / (1 + place.start / 1000)) * (1.0 if place.first_name < 16 else 0.75)
 
 
 def _worth_of_length(characters: int) -> float:
@@ -385,8 +385,11 @@ def _choose(weights: Mapping[str, float], candidates: Sequence[Candidate]) -> li
     """Greedily the best candidates, each judged by what it adds to those before it; ties go to the earlier candidate."""
     most = min(_SENTENCES[1], _SENTENCES[0] + len(weights) // 8)
     words = [frozenset(w.casefold() for w in _WORD.findall(c.sentence.sentence)) for c in candidates]
-    own = [c.place * _worth_of_length(len(c.sentence.sentence)) * _worth_of_wording(c.sentence.sentence) for c in candidates]
     members = [sorted(c.named & weights.keys()) for c in candidates]
+    own = [
+        c.place * _focus(len(m), len(c.named)) * _worth_of_length(len(c.sentence.sentence)) * _worth_of_wording(c.sentence.sentence)
+        for c, m in zip(candidates, members, strict=True)
+    ]
     likeness = [0.0] * len(candidates)
     covered: set[str] = set()
     chosen: list[Candidate] = []

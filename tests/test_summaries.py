@@ -149,7 +149,7 @@ def test_a_second_run_writes_nothing_and_a_change_writes_only_what_it_touches(wo
 
 def test_nothing_of_a_deleted_document_or_community_stays(world: World, tmp_path: Path) -> None:
     world.summarise()
-    for document, text in DOCUMENTS:
+    for document, _ in DOCUMENTS:
         if document.startswith("south"):
             put_document(world.engine, document, "")
     divide(world.engine, [["aurelia", "borealis", "hamburg", "moreau"]])
@@ -183,7 +183,7 @@ def test_the_same_text_in_many_documents_is_told_once(world: World) -> None:
 
 def test_a_whole_is_told_by_its_parts_and_by_what_ties_them_together(tmp_path: Path) -> None:
     engine = open_state(f"sqlite:///{tmp_path}/state.db")
-    bridge = "The ferries that Vantor builds at Kiel run on power that Aurelia Group buys in Hamburg."
+    bridge = "Vantor builds ferries at Kiel that run on power which Aurelia Group buys in Hamburg."
     fill(engine, [*DOCUMENTS, ("bridge.txt", bridge)])
     with engine.begin() as connection:
         communities.store(connection, communities.Partition("", ()))

@@ -84,7 +84,7 @@ class Considered:
 class Linked:
     """What the knowledge sources said of a name, in all documents where they said the same.
 
-    The confidence is the lowest of these, `document` the one where it is so low, `candidates` those considered there: the first
+    `elsewhere` says that the link made is to another item than the entity's. The confidence is the lowest of these, `document` the one where it is so low, `candidates` those considered there: the first
     won (if the verdict is link), the rest lost.
     """
 
@@ -94,6 +94,7 @@ class Linked:
     confidence: float
     document: str
     documents: int
+    elsewhere: bool
     weights_version: str
     candidates: tuple[Considered, ...]
 
@@ -148,9 +149,9 @@ def explain(connection: Connection, what: str) -> list[Explanation]:
     Most mentioned first, at most MOST. Raises WrongUse, with near names, when nothing is called so.
     """
     found = _find(connection, what.strip())
-    if not found:
-        raise WrongUse(_nothing(connection, what))
     held = sorted(entities.load(connection, sorted(found)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
+    if not held:
+        raise WrongUse(_nothing(connection, what))
     return [_Explainer(connection, e).explain(found[e.entity_id]) for e in held]
 
 
@@ -294,7 +295,9 @@ class _Explainer:
             candidates = tuple(_considered(row, version) for row in weakest.candidates)
             # A link's confidence is that of its Wikidata item; an entry of the registry alone has its share.
             sure = weakest.confidence if weakest.wikidata_id or not weakest.registry_id else candidates[0].share
-            made.append(Linked(self.spelling.get(name, name), verdict, item, sure, weakest.document, len(rows), version, candidates))
+            elsewhere = verdict == "link" and item not in (self.entity.registry_id, self.entity.wikidata_id)
+            spelling = self.spelling.get(name, name)
+            made.append(Linked(spelling, verdict, item, sure, weakest.document, len(rows), elsewhere, version, candidates))
         return sorted(made, key=lambda k: (k.verdict != "link", -k.documents, k.name, k.item or ""))
 
     def _decisions(self) -> list[Decision]:
@@ -525,7 +528,11 @@ def _show_across(screen: _Screen, row: Across) -> None:
 
 
 def _show_linked(screen: _Screen, row: Linked) -> None:
-    said = {"link": f"→ {row.item}", "nil": "no item fits", "abstain": "in doubt, no link"}[row.verdict]
+    said = {
+        "link": f"→ {row.item}{' (not this node’s item)' if row.elsewhere else ''}",
+        "nil": "no item fits",
+        "abstain": "in doubt, no link",
+    }[row.verdict]
     lowest = f", lowest in {row.document}" if row.documents > 1 and row.confidence < 1 else ""
     screen.line(
         1,

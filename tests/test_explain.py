@@ -12,8 +12,7 @@ from sqlalchemy import Connection
 
 from flows.explaining import MOST, Explanation, as_json, explain, explain_ids, show
 from ingest.errors import WrongUse
-from ingest.state import insert_rows
-from resolution import decisions, entities, identity
+from resolution import decisions, entities, identity, links
 from resolution.candidates import Item
 from resolution.judgements import Judgement, Reference
 from resolution.units import Decision
@@ -71,9 +70,13 @@ def test_it_is_found_by_its_id_and_by_one_that_it_took_in(tmp_path: Path) -> Non
     engine = fill(tmp_path / "s.db", TEXTS, LABELS, ITEMS)
     with engine.begin() as connection:
         entity = one(connection, "ex:halden").entity
-        insert_rows(connection, identity.redirects, [{"old_id": "e0ld", "new_id": entity.entity_id, "why": "merged", "content": "x"}])
+        taken_in = identity.Redirect("e0ld", entity.entity_id, "merged", "x", entity.entity_id)
+        gone = identity.Redirect("e1ost", "e9one", "merged", "x", "e9one")
+        identity.write(connection, identity.Assignment([], [taken_in, gone], [], []))
         assert one(connection, entity.entity_id).found == "by its id"
         explanation = one(connection, "e0ld")
+        with pytest.raises(WrongUse, match="Nothing here is called 'e1ost'"):
+            explain(connection, "e1ost")
     assert (explanation.entity, explanation.found) == (entity, "by its former id e0ld")
     assert explanation.former_ids == ("e0ld",)
 
@@ -124,6 +127,15 @@ def test_links_show_confidence_and_what_spoke_for_the_item(connection: Connectio
     (link,) = one(connection, "Halden").links
     assert (link.verdict, link.item, link.documents, link.confidence) == ("link", "ex:halden", 3, 1.0)
     assert link.candidates[0].reasons[0].feature == "registry"
+    assert not link.elsewhere
+
+
+def test_a_link_to_another_item_than_the_nodes_is_told(tmp_path: Path) -> None:
+    with fill(tmp_path / "s.db", TEXTS, LABELS, ITEMS).begin() as connection:
+        connection.execute(links.links.update().where(links.links.c.document == "e.txt").values(registry_id="ex:other", wikidata_id=None))
+        explanation = one(connection, "Halden")
+    assert [(k.item, k.elsewhere) for k in explanation.links] == [("ex:halden", False), ("ex:other", True)]
+    assert "ex:other (not this node’s item)" in printed(explanation)
 
 
 def test_merges_across_documents_show_verdict_features_and_places(connection: Connection) -> None:

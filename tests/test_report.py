@@ -76,7 +76,16 @@ def report(names: list[str]) -> dict[str, Any]:
     across = {"kind": "merge", "names": names, "verdict": text, "times": 2, "features": {text: text}, "evidence": [quote]}
     candidate = {"id": text, "label": text, "description": text, "score": 1.0, "share": 0.5}
     reasons = [{"feature": text, "value": 1.0, "weight": 0.5}, {"feature": "other", "value": 1.0, "weight": None}]
-    link = {"name": text, "verdict": "link", "item": text, "confidence": 0.9, "document": text, "documents": 2, "weights_version": "1"}
+    link = {
+        "name": text,
+        "verdict": "link",
+        "item": text,
+        "confidence": 0.9,
+        "document": text,
+        "documents": 2,
+        "elsewhere": True,
+        "weights_version": "1",
+    }
     explanation = entities[0] | {
         "description": text,
         "found": "by a name",

@@ -159,21 +159,21 @@ def _start(nodes: Sequence[dict[str, Any]]) -> Points:
 
 
 def _fitted(points: Points) -> Points:
-    """Stretched to the canvas, the far outliers drawn in: positions half by place, half by rank."""
+    """Stretched to the canvas, the crowded middle widened: positions half by place, half by rank."""
     fitted = np.empty_like(points)
     for axis, size in ((0, WIDTH), (1, HEIGHT)):
         values = points[:, axis]
         span = values.max() - values.min() or 1.0
         by_place = (values - values.min()) / span
         by_rank = np.argsort(np.argsort(values, kind="stable"), kind="stable") / max(1, len(values) - 1)
-        fitted[:, axis] = _MARGIN + (0.6 * by_place + 0.4 * by_rank) * (size - 2 * _MARGIN)
+        fitted[:, axis] = _MARGIN + (0.5 * by_place + 0.5 * by_rank) * (size - 2 * _MARGIN)
     return fitted
 
 
 def _apart(points: Points, radii: Points) -> Points:
     """Circles pushed apart until none covers another (or the canvas is full)."""
     moved = points.copy()
-    room = radii[:, None] + radii[None, :] + 7.0
+    room = radii[:, None] + radii[None, :] + 12.0
     np.fill_diagonal(room, 0.0)
     for _ in range(80):
         delta = moved[:, None, :] - moved[None, :, :]
@@ -189,18 +189,27 @@ def _apart(points: Points, radii: Points) -> Points:
 
 
 def _labels(names: Sequence[str], circles: Sequence[Circle]) -> list[Label]:
-    """Names beside their circles, the most mentioned first; a name for which there is no free place is left to the tooltip."""
+    """Names beside their circles, the most mentioned first, where they cover nothing.
+
+    A name for which there is no free place is left to the tooltip, but for the most prominent ones: these stand where they cover least.
+    """
     taken: list[Box] = [(c.x - c.radius, c.y - c.radius, c.x + c.radius, c.y + c.radius) for c in circles]
     labels: list[Label] = []
     for i, (name, circle) in enumerate(zip(names, circles, strict=True)):
         others = taken[:i] + taken[i + 1 :]
+        best: tuple[float, Label, Box] | None = None
         for text, x, y, anchor in ((t, *place) for t in _shortened(name) for place in _places(circle)):
             box = _box(text, x, y, anchor)
-            inside = box[0] > 2 and box[2] < WIDTH - 2 and box[1] > 2 and box[3] < HEIGHT - 2
-            if inside and not any(_meet(box, other) for other in others):
-                taken.append(box)
-                labels.append(Label(round(x, 1), round(y, 1), anchor, text, len(labels) >= _PROMINENT))
+            if box[0] < 2 or box[2] > WIDTH - 2 or box[1] < 2 or box[3] > HEIGHT - 2:
+                continue
+            covered = sum(_common(box, other) for other in others)
+            if best is None or covered < best[0]:
+                best = (covered, Label(round(x, 1), round(y, 1), anchor, text, i >= _PROMINENT), box)
+            if not covered:
                 break
+        if best is not None and (best[0] == 0 or i < _PROMINENT):
+            labels.append(best[1])
+            taken.append(best[2])
     return labels
 
 
@@ -230,5 +239,6 @@ def _width(text: str) -> float:
     return sum(_FONT * (1.0 if unicodedata.east_asian_width(c) in "WF" else 0.64 if c.isupper() else 0.54) for c in text)
 
 
-def _meet(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _common(a: Box, b: Box) -> float:
+    """The area that two boxes have in common."""
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))

@@ -22,8 +22,8 @@ CONFIDENCE_FEATURES = (
     "share",
     "alone",  # no other candidate
     "pool",  # log of the number of candidates
-    *(f"top {f}" for f in ("exact label", "label", "exact alias", "alias", "start", "end", "prominence", "type same", "type barred", "person name", "no person name",
-                           "head label", "head only", "inherited", "label words here", "label here", "label title", "description count")),
+    *(f"top {f}" for f in ("exact label", "label", "exact alias", "alias", "start", "end", "words", "demonym", "common noun", "prominence", "same PERSON", "same ORG", "same PLACE", "same GROUP", "barred", "person name", "no person name",
+                           "head label", "head only", "inherited", "label words here", "label words near", "label here", "label title", "description count")),
     "labels PERSON", "labels ORG", "labels PLACE", "labels GROUP",
     "one word", "three words", "capitals", "digits", "lower case", "mentions", "has head", "demonym",
 )  # fmt: skip

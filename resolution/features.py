@@ -5,54 +5,83 @@ to have.
 """
 
 import re
-from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import log1p
 
 from anyascii import anyascii
 from rapidfuzz.distance import JaroWinkler
 
+from ingest.common_words import is_common
 from ingest.documents import Document
 from resolution.candidates import Item
 from resolution.entity_types import compatible, type_of
 from resolution.knowledge_base import initials_of, prominence
-from resolution.name_tables import rows
+from resolution.name_tables import rows, words
+from resolution.names import demonym_of
 from resolution.persons import is_given_name
 from resolution.units import DocumentName
 
 FEATURES = (
+    # how the item answers to the name (Candidate.match)
     "exact label",  # the name is the item's label, to the letter
     "label",  # … once both are normalised
     "exact alias",  # the name is one of its aliases, to the letter
     "alias",  # … once both are normalised
-    "short alias",  # an alias that is a part of the label ("Apple" of "Apple Store")
+    "short alias",  # an alias whose words are a part of the label's ("Apple" of "Apple Store")
     "acronym",  # the name is in capitals and made of the label's initials
+    "words",  # the same words in another order
+    "outer",  # the label's first and last word
     "start",  # the label begins with the name
     "end",  # the label ends with the name
+    "demonym",  # the name is the adjective or people of the place that the item is
+    "singular",  # the name is the plural of what the item is called
     "similarity",  # Jaro-Winkler of name and label
     "further words",  # log of how many words the label has that the name has not
+    "common noun",  # the label begins in lower case, the name with a capital
+    # what the item is
     "prominence",  # log of sitelinks, see knowledge_base.prominence
+    "little known",  # how much less than 3 that is
     "aliases",  # log of the number of aliases
-    "type same",  # share of the recogniser's labels that have the item's type
-    "type other",  # … another type that may still be one thing with it
-    "type barred",  # … a type that can't
+    # its type against the recogniser's, as shares of the name's labels
+    "same PERSON",
+    "same ORG",
+    "same PLACE",
+    "same GROUP",
+    "same other",
+    "place as ORG",  # the item is an organisation, the recogniser says place
+    "ORG as place",  # the other way round
+    "crossed",  # another pair of types that may be one thing
+    "barred",  # a pair that can't
     "person name",  # the label looks like a person's name, and the recogniser says person
     "no person name",  # … and it says something else
-    "head label",  # the longer name of the group is the item's label
-    "head alias",  # … or an alias
-    "head only",  # only the longer name of the group brought the item
-    "inherited",  # what the longer name's own linking gave the item, 0 to 1
-    "label words here",  # share of the label's further words that stand in the document
-    "label words title",  # … in its title
+    # what the longer name of the group says
+    "head label",  # that is the item's label
+    "head alias",  # … an alias
+    "head only",  # only the longer name brought the item
+    # what the document's other names say in a first pass without these three, as the item's share of their candidates, 0 to 1
+    "inherited",  # the longer name of the group
+    "longer name",  # the best of the other names that hold this one's words
+    "other name",  # the best of the rest
+    # the document
+    "label words here",  # share of the label's further words that stand in the document, common and type words apart
+    "label words count",  # log of how many do
+    "label words title",  # share of them in its title
+    "label words near",  # share of them near the name
+    "type words here",  # share of its further common and type words in the document
     "label here",  # the whole label stands in the document, where it isn't the name itself
     "label title",  # … in the title
     "alias here",  # another of the item's longer names stands in the document
     "description words",  # share of the description's words that stand in the document
-    "description count",  # log of how many do
+    "description count",  # log of how many do, common words apart
+    "description near",  # log of how many stand near the name
 )
 
 _WORD = re.compile(r"[^\W_]+")
+_AFTER_HEAD = re.compile(r"\b(?:of|in|from|by|for|on|at|who|that|which|and|born|based)\b|[,;(/]")
+_PARTICLES = frozenset(("de", "van", "von", "bin", "al", "del", "la", "der"))
+NEAR, PLACES = 150, 6
+"""Near a name is within so many characters of one of its first places."""
 _URL = re.compile(r"\w+://\S+")
 _STOP = frozenset(
     [
@@ -123,13 +152,23 @@ class DocumentWords:
     """A document as features look at it."""
 
     def __init__(self, document: Document) -> None:
-        title = _URL.sub(" ", document.title)
+        title = tokens_of(_URL.sub(" ", document.title))
         tokens = tokens_of(document.text)
-        self.counts = Counter(tokens)
         self.text = f" {' '.join(tokens)} "
-        self.title = tokens_of(title)
-        self.title_text = f" {' '.join(self.title)} "
-        self.everywhere = self.counts.keys() | set(self.title)
+        self.title = frozenset(title)
+        self.title_text = f" {' '.join(title)} "
+        self.everywhere = frozenset(tokens) | self.title
+
+    def near(self, phrase: str) -> frozenset[str]:
+        """The words around the first places where a phrase stands."""
+        words: set[str] = set()
+        at = -1
+        for _ in range(PLACES):
+            at = self.text.find(phrase, at + 1)
+            if at < 0:
+                break
+            words.update(self.text[max(0, at - NEAR) : at + len(phrase) + NEAR].split(" ")[1:-1])
+        return frozenset(words)
 
 
 @dataclass(frozen=True)
@@ -141,7 +180,7 @@ class ItemWords:
     phrase: str  # the label's words between blanks
     description: tuple[str, ...]
     aliases: tuple[str, ...]  # like `phrase`, the longer ones
-    type: str  # "" when nothing tells
+    types: frozenset[str]  # empty when nothing tells
     prominence: float
     initials: str
     person_name: bool
@@ -158,7 +197,7 @@ def item_words(item: Item) -> ItemWords:
         f" {' '.join(label)} ",
         description,
         tuple(p for p in phrases if len(p) > 6),
-        infer_type(item),
+        infer_types(item),
         prominence(item),
         initials_of(item.label),
         looks_like_person(item.label),
@@ -174,31 +213,45 @@ def _type_words() -> dict[str, str]:
     return table
 
 
-def infer_type(item: Item) -> str:
-    """The item's type by its classes; else by the head word of its description, else by what its label says of it; "" when nothing tells."""
-    if item.types:
-        return item.types[0]
+@lru_cache(maxsize=100_000)
+def is_generic_word(word: str) -> bool:
+    """Whether a word says little about which item is meant: a word for a kind of thing, or a common one."""
+    return word in _type_words() or is_common(word)
+
+
+def infer_types(item: Item) -> frozenset[str]:
+    """The item's types: by its classes and the head word of its description; else by what its label, or a longer form of it among its aliases, says of it."""
     table = _type_words()
+    types = set(item.types)
     for text in (item.description or "", *re.findall(r"\(([^)]*)\)", item.label)):
-        head = re.split(r"\b(?:of|in|from|by|for|on|at|who|that|which|and|born|based)\b|[,;(/]", text.casefold())[0]
-        for word in reversed(tokens_of(head)):
-            if found := table.get(word) or table.get(word.removesuffix("s")):
-                return found
-    bare = re.sub(r"\(.*?\)", "", item.label)
-    before, of, _ = bare.partition(" of ")
-    tokens = tokens_of(before)
-    if (len(tokens) > 1 or (of and tokens)) and not looks_like_person(bare):
-        return table.get(tokens[-1], "")
-    return "PERSON" if looks_like_person(bare) else ""
+        head = _AFTER_HEAD.split(text.casefold(), maxsplit=1)[0]
+        types.update(
+            next(([found] for word in reversed(tokens_of(head)) if (found := table.get(word) or table.get(word.removesuffix("s")))), [])
+        )
+    if types:
+        return frozenset(types)
+    bare = re.sub(r"\(.*?\)", "", item.label).strip()
+    if looks_like_person(bare):
+        return frozenset(["PERSON"])
+    if demonym_of(bare.casefold()):
+        types.add("GROUP")
+    for name in (bare, *(a for a in item.aliases if a.startswith(bare + " "))):
+        tokens = tokens_of(name.partition(" of ")[0])
+        if (len(tokens) > 1 or (" of " in name and tokens)) and tokens[-1] in table:
+            return frozenset([table[tokens[-1]]])
+    return frozenset(types)
 
 
 def looks_like_person(label: str) -> bool:
-    """Whether a label has the shape of a person's name: two to four capitalised words, the first a known given name."""
+    """Whether a label has the shape of a person's name: two to four capitalised words, the first a known given name, the last no word for a thing."""
     parts = label.split()
+    if not 2 <= len(parts) <= 4 or not is_given_name(parts[0].casefold()):
+        return False
+    last = parts[-1].casefold()
     return (
-        2 <= len(parts) <= 4
-        and is_given_name(parts[0].casefold())
-        and all(p[0].isupper() or p in ("de", "van", "von", "bin", "al", "del", "la", "der") for p in parts)
+        last not in _type_words()
+        and all(p[0].isupper() or p in _PARTICLES for p in parts)
+        and (last in words("surnames.txt") or not is_common(last))
     )
 
 
@@ -211,23 +264,27 @@ class NameWords:
     surfaces: frozenset[str]
     tokens: frozenset[str]
     phrase: str  # its shortest spelling's words between blanks
+    near: frozenset[str]  # the words around it
     types: tuple[tuple[str, float], ...]  # the recogniser's types with their shares
     letters: str  # the name without dots when it is in capitals, else ""
 
 
-def name_words(name: DocumentName) -> NameWords:
-    """Prepare a name."""
+def name_words(here: DocumentWords, name: DocumentName) -> NameWords:
+    """Prepare a name of a document."""
     total = sum(name.labels.values()) or 1
     types: dict[str, float] = {}
     for label, count in sorted(name.labels.items()):
         types[type_of(label)] = types.get(type_of(label), 0.0) + count / total
     letters = name.surface.replace(".", "")
+    tokens = frozenset(t for s in name.surfaces for t in tokens_of(s))
+    phrase = min((f" {' '.join(tokens_of(s))} " for s in name.surfaces), key=lambda p: (len(p), p))
     return NameWords(
         name.surface,
         name.name,
         frozenset(name.surfaces),
-        frozenset(t for s in name.surfaces for t in tokens_of(s)),
-        min((f" {' '.join(tokens_of(s))} " for s in name.surfaces), key=lambda p: (len(p), p)),
+        tokens,
+        phrase,
+        here.near(phrase) - tokens,
         tuple(types.items()),
         letters.lower() if letters.isupper() and letters.isalpha() else "",
     )
@@ -243,33 +300,39 @@ def features_of(
     item: ItemWords,
     matches: frozenset[str],
     head_matches: frozenset[str],
-    inherited: float,
 ) -> list[float]:
-    """The features of one candidate, in the order of FEATURES.
+    """The features of one candidate, in the order of FEATURES; those of the first pass are left at 0.
 
-    `head` is the longer name of the name's group, None when there is none. `matches` says how the item answers to the name (Candidate.match), `head_matches` how
-    to the longer one; `inherited` is the longer name's share for it.
+    `head` is the longer name of the name's group, None when there is none. `matches` says how the item answers to the name (Candidate.match, demonym, singular),
+    `head_matches` how to the longer one.
     """
     label = item.item.label
     is_label = "label" in matches or "exact label" in matches
     exact_alias = not name.surfaces.isdisjoint(item.item.aliases)
     is_alias = exact_alias or "alias" in matches or "exact alias" in matches
-    known = frozenset(item.label)
-    part = bool(name.tokens) and name.tokens < known
-    own = name.tokens | head.tokens if head else name.tokens
+    part = bool(name.tokens) and name.tokens < frozenset(item.label)
     beyond = [t for t in item.label if t not in name.tokens and t not in _STOP]
-    same = other = barred = person = 0.0
+    telling = [t for t in beyond if not is_generic_word(t)]
+    generic = len(beyond) - len(telling)
+    told = sum(t in here.everywhere for t in telling)
+    own = name.tokens | head.tokens if head else name.tokens
+    described = [t for t in item.description if t not in own and t in here.everywhere]
+    same = dict.fromkeys(("PERSON", "ORG", "PLACE", "GROUP", ""), 0.0)
+    as_org = as_place = crossed = barred = person = 0.0
     for type_, share in name.types:
         person += share if type_ == "PERSON" else 0.0
-        if not item.type:
+        if not item.types:
             continue
-        if type_ == item.type:
-            same += share
-        elif compatible(type_, item.type):
-            other += share
-        else:
+        if type_ in item.types:
+            same[type_ if type_ in same else ""] += share
+        elif not any(compatible(type_, t) for t in item.types):
             barred += share
-    described = sum(t in here.everywhere and t not in own for t in item.description)
+        elif type_ == "PLACE" and "ORG" in item.types:
+            as_org += share
+        elif type_ == "ORG" and "PLACE" in item.types:
+            as_place += share
+        else:
+            crossed += share
     return [
         float(label in name.surfaces),
         float(is_label),
@@ -277,26 +340,40 @@ def features_of(
         float(is_alias),
         float(is_alias and not is_label and part),
         float(bool(name.letters) and name.letters == item.initials),
+        float("words" in matches),
+        float("outer" in matches),
         float("start" in matches),
         float("end" in matches),
+        float("demonym" in matches),
+        float("singular" in matches),
         JaroWinkler.similarity(name.surface, label),
         log1p(len(beyond)),
+        float(label[0].islower() and name.surface[0].isupper()),
         item.prominence,
+        max(0.0, 3.0 - item.prominence),
         log1p(len(item.item.aliases)),
-        same,
-        other,
+        *same.values(),
+        as_org,
+        as_place,
+        crossed,
         barred,
         person if item.person_name else 0.0,
         1.0 - person if item.person_name else 0.0,
         float(not head_matches.isdisjoint(("label", "exact label"))),
         float(not head_matches.isdisjoint(("alias", "exact alias"))),
         float(not matches),
-        inherited,
-        sum(t in here.everywhere for t in beyond) / len(beyond) if beyond else 0.0,
-        sum(t in here.title for t in beyond) / len(beyond) if beyond else 0.0,
+        0.0,
+        0.0,
+        0.0,
+        told / len(telling) if telling else 0.0,
+        log1p(told),
+        sum(t in here.title for t in telling) / len(telling) if telling else 0.0,
+        sum(t in name.near for t in telling) / len(telling) if telling else 0.0,
+        sum(t in here.everywhere for t in beyond if t not in telling) / generic if generic else 0.0,
         float(bool(beyond) and item.phrase in here.text),
         float(item.phrase in here.title_text),
         float(any(len(a) > len(name.phrase) and a != item.phrase and a in here.text for a in item.aliases)),
-        described / len(item.description) if item.description else 0.0,
-        log1p(described),
+        len(described) / len(item.description) if item.description else 0.0,
+        log1p(sum(not is_generic_word(t) for t in described)),
+        log1p(sum(t in name.near for t in described)),
     ]

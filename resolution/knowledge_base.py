@@ -26,12 +26,12 @@ from resolution.entity_types import TYPES
 from resolution.name_tables import DATA, rows
 from resolution.names import normalise
 
-FORMAT = 1
+FORMAT = 2
 BAD_LINES = 100
 """So many malformed lines of an import are skipped and counted; one more stops it, for then the file is something else."""
 
-EXACT, START, END, INITIALS = range(4)
-LIMITS = {EXACT: 40, START: 15, END: 15, INITIALS: 10}
+EXACT, WORDS, OUTER, START, END, INITIALS = range(6)
+LIMITS = {EXACT: 40, WORDS: 10, OUTER: 10, START: 15, END: 15, INITIALS: 10}
 """How many items a name gets by each kind of key, the most popular first."""
 
 _QID = re.compile(r"Q[1-9]\d*")
@@ -240,7 +240,8 @@ def _digest(item: Item) -> int:
 
 
 def _keys(item: Item, number: int) -> Iterator[tuple[str, int, int, int, int]]:
-    """The keys under which an item is found: its normalised names, the beginnings and ends of its label in whole words, the label's initials."""
+    """The keys under which an item is found: its normalised names, their words in any order, and of its label the first and last word, the beginnings, the ends
+    and the initials."""
     rank = round(-1000 * prominence(item))
     seen = set()
     for position, name in enumerate((item.label, *item.aliases)):
@@ -248,14 +249,23 @@ def _keys(item: Item, number: int) -> Iterator[tuple[str, int, int, int, int]]:
         if key and key not in seen:
             seen.add(key)
             yield key, EXACT, rank, number, position
-    words = normalise(item.label).split(" ")
-    for length in range(1, min(4, len(words))):
+            if (bag := words_of(key)) not in seen:
+                seen.add(bag)
+                yield bag, WORDS, rank, number, position
+    words = normalise(item.label).replace(",", "").split(" ")
+    for length in range(1, min(6, len(words))):
         yield " ".join(words[:length]), START, rank, number, 0
-    for length in range(1, min(3, len(words))):
         yield " ".join(words[-length:]), END, rank, number, 0
+    if len(words) > 2:
+        yield f"{words[0]} {words[-1]}", OUTER, rank, number, 0
     initials = initials_of(item.label)
     if len(initials) > 2:
         yield initials, INITIALS, rank, number, 0
+
+
+def words_of(key: str) -> str:
+    """The words of a normalised name in alphabetical order, small ones left out: equal for "university of dhaka" and "dhaka university"."""
+    return " ".join(sorted(w for w in key.replace(",", "").split() if w not in ("of", "the", "and", "for", "in", "de", "at")))
 
 
 def initials_of(name: str) -> str:
@@ -316,8 +326,8 @@ class KnowledgeBase:
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
         """For each raw name the items that answer to it.
 
-        `match` is label or alias (equal once normalised; "exact label", "exact alias" when equal to the letter), start or end (the label begins or ends with
-        the name, in whole words), or initials. Those of equal names come first, then by prominence.
+        `match` is label or alias (equal once normalised; "exact label", "exact alias" when equal to the letter), words (the same words in
+        another order), outer (the label's first and last word), start or end (the label begins or ends with the name, in whole words), or initials. Those of equal names come first, then by prominence.
         """
         found: dict[str, list[tuple[int, int, int]]] = {}
         for name in names:
@@ -333,10 +343,11 @@ class KnowledgeBase:
 
     def _find(self, name: str) -> list[tuple[int, int, int]]:
         """(kind, item, position of the matched name) of the items that answer to a raw name, each once."""
+        key = normalise(name)
         letters = name.replace(".", "")
         initials = letters.lower() if letters.isupper() and letters.isalpha() and 3 <= len(letters) <= 6 else None
         hits: dict[int, tuple[int, int, int]] = {}
-        for hit in self._fetch(_FIND, (normalise(name), initials)):
+        for hit in self._fetch(_FIND, (key, words_of(key), key.replace(",", ""), initials)):
             hits.setdefault(hit[1], hit)
         return list(hits.values())
 
@@ -348,16 +359,17 @@ class KnowledgeBase:
 
 
 # One statement for all kinds: the way from Python to SQLite costs more than the search.
+_ASKED = {EXACT: 1, WORDS: 2, OUTER: 3, START: 3, END: 3, INITIALS: 4}
 _FIND = " UNION ALL ".join(
-    f"SELECT * FROM (SELECT kind, item, name FROM keys WHERE key = ?{2 if kind == INITIALS else 1} AND kind = {kind} ORDER BY rank, item, name LIMIT {limit})"
+    f"SELECT * FROM (SELECT kind, item, name FROM keys WHERE key = ?{_ASKED[kind]} AND kind = {kind} ORDER BY rank, item, name LIMIT {limit})"
     for kind, limit in LIMITS.items()
 )
-_MATCHES = {START: "start", END: "end", INITIALS: "initials"}
+_MATCHES = {WORDS: "words", OUTER: "outer", START: "start", END: "end", INITIALS: "initials"}
 
 
 def _candidate(name: str, item: Item, kind: int, position: int) -> Candidate:
     if kind != EXACT:
-        return Candidate(item, item.label, _MATCHES[kind])
+        return Candidate(item, (item.label, *item.aliases)[position], _MATCHES[kind])
     if name == item.label:
         return Candidate(item, item.label, "exact label")
     if position == 0:

@@ -12,13 +12,14 @@ from resolution.candidates import CandidateSource, Item
 from resolution.decision import Ranked, Weights, confidence, confidence_features, rank, verdict
 from resolution.entity_types import compatible, majority
 from resolution.features import FEATURES, NO_MATCH, DocumentWords, ItemWords, NameWords, features_of, item_words, name_words, tokens_of
+from resolution.names import demonym_of
 from resolution.registry import Registry
 from resolution.units import Decision, DocumentName, Link
 
 SHOWN = 4
 """So many candidates are kept with a link, to explain it."""
-HANDED_ON = 0.01
-"""A longer name's candidates are its shorter names' too from this share on."""
+HEARD = 0.02
+"""From this share on, what one name of a document gives an item is heard by the other names."""
 SPELLINGS = 3
 """So many of a name's spellings are looked up, the commonest first."""
 
@@ -122,52 +123,78 @@ def pools(
     documents: Sequence[Document], names: Mapping[str, Sequence[DocumentName]], sources: Sequence[CandidateSource], weights: Weights
 ) -> Iterator[Pool]:
     """The candidates of every name with their features, sorted by document and name. `weights` decide what a longer name hands on to its shorter ones."""
-    asked = sorted({q for ns in names.values() for n in ns for q in _queries(n)})
+    asked = sorted({q for ns in names.values() for n in ns for q, _ in _queries(n)})
     answers = [source.candidates(asked) for source in sources]
     prepared: dict[str, ItemWords] = {}
 
     def found(name: DocumentName) -> dict[str, tuple[ItemWords, frozenset[str]]]:
         out: dict[str, tuple[ItemWords, frozenset[str]]] = {}
-        for query in _queries(name):
+        for query, kind in _queries(name):
             for answer in answers:
                 for candidate in answer.get(query, ()):
+                    if kind and candidate.match not in ("exact label", "label"):
+                        continue
                     item = candidate.item
                     words, kinds = out.get(item.id) or (prepared.get(item.id) or prepared.setdefault(item.id, item_words(item)), NO_MATCH)
-                    out[item.id] = (words, kinds | {candidate.match})
+                    out[item.id] = (words, kinds | {kind or candidate.match})
         return out
 
     for document in sorted(documents, key=lambda d: d.document):
         here = names.get(document.document, ())
-        if not here:
-            continue
         text = DocumentWords(document)
-        done: dict[str, Pool] = {}
-        of_head: dict[str, tuple[NameWords, dict[str, tuple[ItemWords, frozenset[str]]], dict[str, float]]] = {}
-        for name in sorted(here, key=lambda n: (n.name != n.group, n.name)):
-            words, items = name_words(name), found(name)
-            head, head_items, inherited = of_head.get(name.group, (None, {}, {}))
-            likely = {i for i, share in inherited.items() if share >= HANDED_ON}
-            chosen = [
-                (i, (items.get(i) or head_items[i])[0], items[i][1] if i in items else NO_MATCH) for i in sorted(items.keys() | likely)
-            ]
+        words = {n.name: name_words(text, n) for n in here}
+        items = {n.name: found(n) for n in here}
+        first = []
+        for name in sorted(here, key=lambda n: n.name):
+            head = name.group if name.group != name.name and name.group in words else None
+            own, longer = items[name.name], items[head] if head else {}
+            chosen = [(i, (own.get(i) or longer[i])[0]) for i in sorted(own.keys() | longer.keys())]
             matrix = [
-                features_of(text, words, head, item, kinds, head_items[i][1] if i in head_items else NO_MATCH, inherited.get(i, 0.0))
-                for i, item, kinds in chosen
+                features_of(text, words[name.name], words[head] if head else None, item, _kinds(own, i), _kinds(longer, i))
+                for i, item in chosen
             ]
-            pool = done[name.name] = Pool(name, words, head is not None, [item for _, item, _ in chosen], matrix)
-            if name.name == name.group:
-                shares: dict[str, float] = {}
-                if chosen:
-                    ranked = pool.rank(weights)
-                    shares = {chosen[i][0]: round(s, 3) for i, s in zip(ranked.order, ranked.shares, strict=True)}
-                of_head[name.name] = (words, items, shares)
-        yield from (done[n] for n in sorted(done))
+            first.append(Pool(name, words[name.name], head is not None, [item for _, item in chosen], matrix))
+        _second_pass(first, weights)
+        yield from first
 
 
-def _queries(name: DocumentName) -> list[str]:
-    """The raw names under which a name is looked up: its commonest spellings and its normal form."""
+def _kinds(found: Mapping[str, tuple[ItemWords, frozenset[str]]], item: str) -> frozenset[str]:
+    return found[item][1] if item in found else NO_MATCH
+
+
+INHERITED, LONGER, OTHER = (FEATURES.index(f) for f in ("inherited", "longer name", "other name"))
+
+
+def _second_pass(pools: Sequence[Pool], weights: Weights) -> None:
+    """Fill in what a document's names say of one another's candidates."""
+    shares: dict[str, dict[str, float]] = {}  # by item, by name
+    for pool in pools:
+        if pool.items:
+            ranked = pool.rank(weights)
+            for i, share in zip(ranked.order, ranked.shares, strict=True):
+                if share >= HEARD:
+                    shares.setdefault(pool.items[i].item.id, {})[pool.name.name] = round(share, 3)
+    tokens = {pool.name.name: pool.words.tokens for pool in pools}
+    for pool in pools:
+        own = pool.words.tokens
+        for item, row in zip(pool.items, pool.matrix, strict=True):
+            for name, share in shares.get(item.item.id, {}).items():
+                if name == pool.name.name:
+                    continue
+                column = INHERITED if name == pool.name.group else LONGER if own < tokens[name] else OTHER
+                row[column] = max(row[column], share)
+
+
+def _queries(name: DocumentName) -> list[tuple[str, str]]:
+    """The raw names under which a name is looked up: its commonest spellings, its normal form; and, with the kind of match that they make, the place whose people
+    or adjective it is, and its singular."""
     spellings = sorted(name.surfaces, key=lambda s: (-name.surfaces[s], -len(s), s))[:SPELLINGS]
-    return list(dict.fromkeys((*spellings, name.name)))
+    asked = dict.fromkeys((*spellings, name.name), "")
+    if place := demonym_of(name.name):
+        asked.setdefault(place, "demonym")
+    if len(name.name) > 4 and name.name.endswith("s") and not name.name.endswith("ss"):
+        asked.setdefault(name.surface.removesuffix("s"), "singular")
+    return list(asked.items())
 
 
 def _by_score(pool: Pool, weights: Weights) -> Link:

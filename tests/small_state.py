@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from flows import tables  # noqa: F401  (a store is opened with all its tables)
 from ingest import documents, mentions
 from ingest.documents import Document
 from ingest.mentions import Mention

@@ -12,10 +12,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 from small_state import fill
+from typer.testing import CliRunner
 
+from flows.cli import app, quality  # noqa: F401  (it registers the command)
 from ingest.errors import WrongUse
 from resolution.audit import GoldAudit, GoldDocument, GoldMention, against_gold, by_strength, read_gold, standing, trim
 from resolution.candidates import Item
@@ -261,3 +264,59 @@ def test_merges_come_strongest_first() -> None:
         Decision("e", "merge", ("e", "f"), "judged the same"),
     ]
     assert "".join(d.scope for d in by_strength(reversed(made))) == "edcab"
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("audit") / "home"
+    home.mkdir()
+    fill(home / "state.db", TEXTS, LABELS)
+    return home
+
+
+@pytest.fixture(scope="module")
+def gold_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def row(name: str, *things: tuple[str, str]) -> dict[str, Any]:
+        found = [(*mention(text, 0, TEXTS[name]), text, key) for text, key in things]
+        return {"doc_id": name, "text": TEXTS[name], "mentions": [{"start": s, "end": e, "text": t, "qid": k} for s, e, t, k in found]}
+
+    rows = [row("a.txt", ("Ingrid Halvorsen", "x:1"), ("Halden ASA", "x:2")), row("b.txt", ("Per Halvorsen", "x:1"))]
+    file = tmp_path_factory.mktemp("gold") / "gold.jsonl"
+    file.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    return file
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["audit", *map(str, arguments)])
+
+
+def test_gates_that_hold_and_gates_that_break(home: Path, gold_file: Path) -> None:
+    asked = ("--home", home, "--gold", gold_file)
+    assert command(*asked).exit_code == 0
+    assert command(*asked, "--max-fused", 0, "--min-b3", 0.5, "--max-redundant", 0.5).exit_code == 0
+    broken = command(*asked, "--min-b3", 0.99, "--max-redundant", 0.1, "--json")
+    assert broken.exit_code == 1
+    assert json.loads(broken.stdout)["broken"] == ["B³ F 0.800 is below 0.99", "redundant nodes 0.333 is above 0.1"]
+    assert "gate broken: B³ F 0.800" in " ".join(broken.stderr.split())
+    assert "gate broken" in (home / "audit.html").read_text(encoding="utf-8")
+
+
+def test_the_page_and_the_screen_hold_the_scores(home: Path, gold_file: Path) -> None:
+    shown = command("--home", home, "--gold", gold_file).stdout
+    page = (home / "audit.html").read_text(encoding="utf-8")
+    assert "missed merge" in shown and "missed merge" in page
+    assert "0.800" in shown and "0.800" in page
+
+
+def test_gates_without_what_they_judge_are_refused(home: Path, gold_file: Path) -> None:
+    for arguments in (("--min-b3", 0.5), ("--gold", gold_file, "--min-link-f1", 0.5)):
+        refused = command("--home", home, *arguments)
+        assert isinstance(refused.exception, WrongUse)
+        assert refused.exception.exit_code == 2
+
+
+def test_an_audit_without_gold_ends_well(home: Path) -> None:
+    assert json.loads(command("--home", home, "--json").stdout)["gold"] is None

@@ -12,9 +12,9 @@ from flows.cli import app
 from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, opened, out, print_json, print_table, reading
 from flows.progress import console
 from ingest.errors import WrongUse
-from resolution.audit import Error, GoldAudit, Part, Scores, Standing
 
 if TYPE_CHECKING:
+    from resolution.audit import Error, GoldAudit, Part, Scores, Standing
     from resolution.calibrate import Bin
 
 ShareOption = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 when it is not kept (needs --gold).")]
@@ -99,7 +99,7 @@ def audit(
         raise typer.Exit(1)
 
 
-def _broken(scores: Scores, asked: Sequence[tuple[str, str, float | None, bool]]) -> list[str]:
+def _broken(scores: "Scores", asked: Sequence[tuple[str, str, float | None, bool]]) -> list[str]:
     """The gates that the scores break, in words. Raises WrongUse for a gate on links when the gold set has none."""
     broken = []
     for title, key, bound, at_least in asked:
@@ -112,7 +112,7 @@ def _broken(scores: Scores, asked: Sequence[tuple[str, str, float | None, bool]]
     return broken
 
 
-def _show(standing: Standing, found: GoldAudit | None) -> None:
+def _show(standing: "Standing", found: "GoldAudit | None") -> None:
     print_table("Nodes and links", ("what", "count"), ((what, getattr(standing, key)) for key, what in _COUNTED.items()), right=(1,))
     if standing.weakest:
         out.print()
@@ -142,7 +142,7 @@ def _show(standing: Standing, found: GoldAudit | None) -> None:
         )
 
 
-def _part(error: Error, part: Part) -> str:
+def _part(error: "Error", part: "Part") -> str:
     # The id of a node says nothing to a reader of the screen; the key of a gold entity does.
     key = "" if error.kind == "missed merge" else f" ({part.id or 'nothing'})"
     return f"{part.name}{key} × {part.mentions:,}"

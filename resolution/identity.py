@@ -151,7 +151,7 @@ def _claims(newcomers: Sequence[Newcomer], old: Iterable[Membership], moved: Map
 
 
 def _heirs(newcomers: Sequence[Newcomer], claims: Mapping[str, Counter[int]], old_names: Mapping[str, str]) -> dict[str, int]:
-    """Which newcomer inherits each old id: the one with more than half, or, in a tie of halves, the one that bears the name."""
+    """Which newcomer inherits each old id: the one with more than half, or, where half stands against half, the one that bears the name."""
     heirs = {}
     for old_id, shares in claims.items():
         if not shares:
@@ -162,8 +162,10 @@ def _heirs(newcomers: Sequence[Newcomer], claims: Mapping[str, Counter[int]], ol
         if 2 * best > total:
             heirs[old_id] = leaders[0]
         elif 2 * best == total:
+            namesakes = [i for i in shares if newcomers[i].name == old_names.get(old_id)]
             heirs[old_id] = min(
-                leaders, key=lambda i: (newcomers[i].name != old_names.get(old_id), -len(newcomers[i].name), sorted(newcomers[i].parts))
+                namesakes or leaders,
+                key=lambda i: (newcomers[i].name != old_names.get(old_id), -len(newcomers[i].name), sorted(newcomers[i].parts)),
             )
     return heirs
 

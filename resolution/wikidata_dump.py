@@ -3,7 +3,8 @@
 The dump is an array with one entity a line, plain, gzipped or bzip2ed. It is read once, a line at a time; what is kept is
 spooled into a work folder in parts of LINES_A_PART lines, and the knowledge base is written from the parts. After a crash a
 second call goes on behind the last whole part. What that costs: for a plain file nothing (a seek); for a compressed one the
-part already done is decompressed again, but not parsed.
+part already done is decompressed again, but not parsed. Take the .gz where there is a choice: bzip2 is decompressed some
+five times more slowly, and that is then what the work costs.
 """
 
 import bz2
@@ -249,7 +250,9 @@ class _Reader:
         """Go on to an offset; yields the share reached on the way, for what is compressed has to be decompressed."""
         with self._explained():
             while self.offset < offset:
-                self.offset = self._plain.seek(min(offset, self.offset + SKIP))
+                before, self.offset = self.offset, self._plain.seek(min(offset, self.offset + SKIP))
+                if self.offset == before:
+                    raise EOFError("the file is shorter than it was")
                 yield self.share
 
     def __iter__(self) -> Iterator[bytes]:

@@ -15,14 +15,14 @@ from resolution.contexts import Context, Nearness, clearest
 from resolution.entity_types import majority, type_of
 from resolution.name_tables import squash
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip
-from resolution.persons import PersonParts, given_keys, may_be_one_person, person_parts, specificity
+from resolution.persons import PersonParts, given_keys, is_given_name, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
 CLUSTERING_VERSION = 1
 """Raise when a rule changes what `solve` answers."""
 
-MARGIN = 0.02
-"""By how much the nearest owner's context must beat the next one's."""
+MARGIN = 0.01
+"""By how much the nearest owner's context must beat the next one's, and by at least a quarter of that."""
 DOMINANT = 2
 """How many times as many documents must use an organisation's short name for one owner as for the next."""
 
@@ -186,12 +186,14 @@ class _Block:
         others: list[int] = []
         for i in self.owners[head]:
             (people if head in short_person_names(self.units[i]) else others).append(i)
+        # Who bears a word as surname comes before who bears it as a rare first name, and before headlines that begin with a surname.
+        people = [i for i in people if self.units[i].head.endswith(" " + head)] or people
         labels: Counter[str] = Counter()
         for i in members:
             labels.update(self.units[i].labels)
         if people and others:
             people, others = (people, []) if majority(labels) == "PERSON" else ([], others)
-        if people and not self._may_be_surname(head, labels, len(members), len(people)):
+        if people and not self._may_be_surname(head, labels, people):
             people = []
         places_ = [i for i in members if people and firm_type(self.units[i]) == "PLACE"]
         members = [i for i in members if i not in places_]
@@ -208,15 +210,15 @@ class _Block:
         else:
             self._several(head, members, owners, dominant=not people)
 
-    @staticmethod
-    def _may_be_surname(head: str, labels: Mapping[str, int], alone: int, owned: int) -> bool:
+    def _may_be_surname(self, head: str, labels: Mapping[str, int], people: Sequence[int]) -> bool:
         """Whether a word that stands alone is the surname of people elsewhere, though recognisers may not take it for a person's.
 
         A firm with its founder's name stands alone in many documents and with him in few.
         """
         if labels.get("PERSON", 0) * 2 >= sum(labels.values()):
             return True
-        return alone <= 2 * owned and not is_place_name(head) and not is_common(head)
+        known = any(is_given_name(self.units[i].head.split()[0]) for i in people)
+        return known and len(self.heads[head]) <= 2 * len(people) and not is_place_name(head) and not is_common(head)
 
     def _several(self, head: str, members: list[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
         """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""
@@ -234,8 +236,9 @@ class _Block:
             candidates = tuple(
                 {"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order[:5]
             )
-            features = {"margin": margin, "needed": MARGIN, "owners": len(ranked)}
-            if margin >= MARGIN and self.partition.join(order[0], i):
+            needed = round(max(MARGIN, scores.get(order[1], 0.0) / 4), 3)
+            features = {"margin": margin, "needed": needed, "owners": len(ranked)}
+            if margin >= needed and self.partition.join(order[0], i):
                 self._decide("merge", head, [i, order[0]], "nearest context", features, candidates)
             else:
                 self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)

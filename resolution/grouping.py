@@ -11,6 +11,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip, nor
 from resolution.persons import (
     PersonParts,
     contains_given,
+    is_distinctive,
     is_given_name,
     is_initial,
     is_surname,
@@ -189,7 +190,7 @@ def _acronyms(g: Grouping) -> None:
     """Initials both ways, where just one long name of the document has them."""
     by_initials: dict[str, list[Name]] = {}
     for n in g.in_order:
-        if n.name not in g.is_person:
+        if n.name not in g.is_person and not (len(n.tokens) == 2 and is_given_name(n.tokens[0])):
             for letters in sorted({i for s in n.surfaces for i in initials(s)}):
                 by_initials.setdefault(letters, []).append(n)
     for short in g.free():
@@ -209,6 +210,10 @@ def _persons(g: Grouping) -> None:
     for n, parts in g.people:
         fuller = [o for o, other in by_last[parts.last] if o is not n and _is_fuller(other, parts)]
         g.attach_to_best(n, fuller, "fuller name")
+    for n in g.free():
+        unsure = person_parts(n.name) if n.name not in g.is_person and n.type != "PLACE" else None
+        if unsure and unsure.last in by_last:
+            g.attach_if_only(n, [o for o, other in by_last[unsure.last] if _is_fuller(other, unsure)], "fuller name")
     starts_org = {
         n.tokens[0] for n in g.in_order if len(n.tokens) > 1 and n.tokens[1] not in _SMALL and n.type == "ORG" and n.name not in g.is_person
     }
@@ -221,7 +226,7 @@ def _persons(g: Grouping) -> None:
             last = [o for o in last if o.count > 1]
         if last:
             g.attach_to_best(short, last, "surname")
-        elif short.type == "PERSON" or (is_given_name(tokens[0]) and not g.is_place(short.name)):
+        elif short.type == "PERSON" or ((is_given_name(tokens[0]) or is_distinctive(tokens[0])) and not is_place_name(short.name)):
             capitals = all(s.isupper() for s in short.surfaces) and len(tokens[0]) < 6
             first = [
                 o
@@ -290,7 +295,10 @@ def _left_off(g: Grouping) -> None:
                 continue
             front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
             if o.tokens[-size:] == short.tokens:
-                place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front)) or g.is_organisation(front))
+                place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front) is not None) or front.isdigit())
+                place |= not place_like and not is_generic(short.name) and g.is_organisation(front)
+                # Blazers of the Portland Trail Blazers: a team's last word, behind its place.
+                place |= short.name.endswith("s") and o.type == "ORG" and any(g.is_place(" ".join(o.tokens[:n])) for n in (1, 2))
                 if front in descriptors or place or (size > 2 and o.tokens[-size - 1] not in _SMALL):
                     owners.append(o)
             elif size > 1 or short.type == "ORG":

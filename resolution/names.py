@@ -75,8 +75,9 @@ def _clean(raw: str, person: bool = False) -> str:
 def _place(text: str) -> str | None:
     """The canonical form of a country, bloc or state, when the whole text is one."""
     table = places()
-    if text in table.exact:
-        return table.exact[text]
+    for form in (text, text + "."):  # a recogniser leaves the last dot of "U.S." to the sentence
+        if form in table.exact and (form == text or "." in text):
+            return table.exact[form]
     folded = plain(text)
     if folded in table.folded:
         return table.folded[folded]
@@ -231,11 +232,6 @@ def is_known_word(token: str) -> bool:
     return is_given_name(token) or is_surname(token) or is_place_name(token) or demonym_of(token) is not None
 
 
-_ENDINGS = frozenset(
-    (
-        " a al an ans ant ar cy d e ean ed er ers es ese i ia ian ians ic ics ie ies ing is ish ism ist ists it ite k l m n ns o r s st t te tes ts us y"
-    ).split(" ")
-)
 _ALIKE = ("aeiouy", "ckqs", "sz", "dt", "bp", "gk", "gj", "mn", "vwf", "ijy", "lr", "xs")
 
 
@@ -252,7 +248,8 @@ def is_slip(a: str, b: str) -> bool:
     if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0] or (is_known_word(x) and is_known_word(y)):
         return False
     shared = next((i for i in range(len(x)) if x[i] != y[i]), len(x))
-    if x[shared:] in _ENDINGS and y[shared:] in _ENDINGS and not (len(x) < len(y) and x[-1] == y[-1] == y[-2]):
+    endings = words("endings.txt")
+    if (shared == len(x) or x[shared:] in endings) and y[shared:] in endings and not (len(x) < len(y) and x[-1] == y[-1] == y[-2]):
         return False  # another ending: Sumatra and Sumatran, Buddhism and Buddhist
     distance = OSA.distance(x, y, score_cutoff=2)
     if distance == 2:

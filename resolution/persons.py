@@ -137,7 +137,8 @@ def may_be_one_person(a: PersonParts, b: PersonParts) -> bool:
 def looks_like_person(name: str, labels: Mapping[str, int], count: int) -> bool:
     """Whether a name is a person's full name: by its shape, and by its labels or, where the recogniser is unsure, its words.
 
-    A given name that nobody knows must be said more than once: headlines ("Buys SeaMicro") are taken for persons as well.
+    With a given name that nobody knows, no word of it may be a common one, or a place: headlines ("Buys SeaMicro") are taken for
+    persons as well.
     """
     total = sum(labels.values())
     vague = labels.get("ORG", 0) + labels.get("OTHER", 0) == total
@@ -152,11 +153,14 @@ def _looks_like_person(name: str, called_person: bool, vague: bool, repeated: bo
     if parts.last in words("org_tails.txt") and not is_surname(parts.last):
         return False
     first, particles = parts.given[0], words("name_particles.txt")
-    if any(is_common(t) and t not in particles and not is_given_name(t) and not is_surname(t) for t in parts.words[:-1]):
+    plain_at = [
+        i for i, t in enumerate(parts.words[:-1]) if is_common(t) and t not in particles and not is_given_name(t) and not is_surname(t)
+    ]
+    if plain_at and not (plain_at == [0] and any(map(is_given_name, parts.given[1:]))):
         return False
     known = is_given_name(first) or is_initial(first)
     if called_person:
-        return known or repeated
+        return known or repeated or not any(is_common(t) or t in places().names or t in places().of_demonym for t in parts.words)
     if not known or is_initial(first) or name in places().names:
         return False
     organisation = words("org_tails.txt") | words("generic_heads.txt") | frozenset(abbreviations().values())

@@ -208,7 +208,7 @@ def key_of(solution: Solution) -> tuple[object, ...]:
 
 
 @given(_problems(), st.randoms(use_true_random=False), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_order_does_not_matter(problem: tuple[list[Unit], Constraints], random: Random, demonyms: bool) -> None:
     units, constraints = problem
     expected = key_of(solve(units, constraints, by_name, demonyms))
@@ -218,7 +218,7 @@ def test_order_does_not_matter(problem: tuple[list[Unit], Constraints], random: 
 
 
 @given(_problems(), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_whole_is_the_union_of_its_blocks(problem: tuple[list[Unit], Constraints], demonyms: bool) -> None:
     units, constraints = problem
     whole = solve(units, constraints, by_name, demonyms)
@@ -227,7 +227,7 @@ def test_the_whole_is_the_union_of_its_blocks(problem: tuple[list[Unit], Constra
 
 
 @given(_problems())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_constraints_hold_against_every_chain(problem: tuple[list[Unit], Constraints]) -> None:
     units, constraints = problem
     by_key = {u.key: u for u in units}
@@ -244,7 +244,7 @@ def test_constraints_hold_against_every_chain(problem: tuple[list[Unit], Constra
 
 
 @given(_problems())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_closure_of_a_change_is_whole_blocks(problem: tuple[list[Unit], Constraints]) -> None:
     units, constraints = problem
     keys = {u.key: block_keys(u) for u in units}

@@ -13,6 +13,7 @@ from resolution import document_names, registry
 from resolution.candidates import CandidateSource
 from resolution.decision import Weights, load_weights
 from resolution.knowledge_base import KnowledgeBase
+from resolution.links import asked_of
 from resolution.registry import Registry
 from resolution.wikidata import Wikidata
 from resolution.wikidata_api import WikidataSettings
@@ -83,7 +84,7 @@ class Knowledge:
             return {}
         spelled: dict[str, list[str]] = defaultdict(list)
         for name in document_names.load(connection):
-            spelled[name.document].append(name.name)
+            spelled[name.document] += asked_of(name)
         digests = self.wikidata.answers_digest({n for names in spelled.values() for n in names})
         return {d: content_hash(*(digests.get(n, "") for n in sorted(names))) for d, names in spelled.items()}
 
@@ -103,5 +104,5 @@ class Knowledge:
 
 
 def names_to_ask(connection: Connection) -> Sequence[str]:
-    """The names that Wikidata is asked for: every document's, each once."""
-    return sorted({n.name for n in document_names.load(connection)})
+    """The names that Wikidata is asked for: all that links may rest on, each once."""
+    return sorted({query for name in document_names.load(connection) for query in asked_of(name)})

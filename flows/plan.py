@@ -12,6 +12,7 @@ from ingest import chunks, documents, sources, stages
 from ingest.state import batched
 from resolution import wikidata_cache
 from resolution.resolve import pending as unresolved
+from resolution.wikidata import key_of
 
 _TITLES = {
     "chunks": "Cutting chunks",
@@ -122,7 +123,7 @@ def _wikidata_requests(connection: Connection, knowledge: Knowledge) -> int:
     """The searches that names known now would cost, and their items' requests, as far as one run goes."""
     if knowledge.wikidata.off:
         return 0
-    names = names_to_ask(connection)
+    names = sorted({key for name in names_to_ask(connection) if (key := key_of(name))})
     held: set[str] = set()
     for batch in batched(names, 5000):
         held |= set(wikidata_cache.load_searches(connection, batch))

@@ -40,7 +40,6 @@ class Settings(BaseSettings):
     processes: int = Field(2, ge=1, description="processes that spaCy runs in")
 
     unite_demonyms: bool = Field(False, description="put a demonym (German) into the node of its country")
-    link_with_embeddings: bool = Field(True, description="compare contexts by embedding where names leave a question")
 
     wikidata_contact: str = Field("", description="e-mail or URL that Wikidata can reach you by; empty: the Wikidata client is off")
     wikidata_url: str = Field("https://www.wikidata.org/w/api.php", description="where the Wikidata API answers")

@@ -185,6 +185,11 @@ def _second_pass(pools: Sequence[Pool], weights: Weights) -> None:
                 row[column] = max(row[column], share)
 
 
+def asked_of(name: DocumentName) -> list[str]:
+    """All names under which the sources are asked about one name of a document: what its link may rest on."""
+    return [query for query, _ in _queries(name)]
+
+
 def _queries(name: DocumentName) -> list[tuple[str, str]]:
     """The raw names under which a name is looked up: its commonest spellings, its normal form; and, with the kind of match that they make, the place whose people
     or adjective it is, and its singular."""

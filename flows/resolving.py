@@ -52,6 +52,7 @@ def ask_wikidata(run: Run) -> Prefetch:
         names = names_to_ask(connection)
         wikidata.purge(connection, names)
     if client.off:
+        run.notes.append(f"Wikidata was not asked: {client.off}")
         return client.prefetch([])
     with run.timings.stage("Asking Wikidata", None, "names") as stage:
         answer = client.prefetch(names, lambda done, total: stage.advance(done - stage.done))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from resolution.entity_types import majority
-from resolution.name_tables import places, squash, words
+from resolution.name_tables import honorifics, places, squash, words
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip, normalise
 from resolution.persons import (
     PersonParts,
@@ -106,7 +106,7 @@ class Grouping:
 
     def is_organisation(self, name: str) -> bool:
         """Whether the document has this name and calls it an organisation's."""
-        return name in self.names and self.names[name].type == "ORG" and name not in self.is_person
+        return name in self.names and self.names[self.root(name)].type == "ORG" and name not in self.is_person
 
     def is_place(self, name: str) -> bool:
         """Whether a name is a place's: by the tables or because the document calls it so."""
@@ -277,6 +277,16 @@ _INSTITUTIONS = frozenset(
 )
 
 
+def _places(g: Grouping) -> None:
+    """Glacier ← Glacier National Park, Hubble ← Hubble Space Telescope; not Denver, which is a town beside its airport."""
+    tails = words("place_tails.txt")
+    for short in g.free():
+        if is_generic(short.name) or is_place_name(short.name) or short.labels["GPE"] or short.name in g.is_person:
+            continue
+        start = short.name + " "
+        g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(start) and o.name.removeprefix(start) in tails], "short form")
+
+
 def _left_off(g: Grouping) -> None:
     """Red Sox ← Boston Red Sox, Navy ← United States Navy, Katrina ← Hurricane Katrina, Senate ← Senate of the United States:
     what is left off is a place, a people, a descriptor; or in front of three words or more, anything.
@@ -301,7 +311,7 @@ def _left_off(g: Grouping) -> None:
                 place |= short.name.endswith("s") and o.type == "ORG" and any(g.is_place(" ".join(o.tokens[:n])) for n in (1, 2))
                 if front in descriptors or place or (size > 2 and o.tokens[-size - 1] not in _SMALL):
                     owners.append(o)
-            elif size > 1 or short.type == "ORG":
+            elif (size > 1 or short.type == "ORG") and short.name not in honorifics().lead:
                 behind = back.removeprefix("of ").removeprefix("the ")
                 if o.tokens[:size] == short.tokens and back.startswith("of ") and not place_like and g.is_place(behind):
                     owners.append(o)
@@ -328,8 +338,16 @@ def _spellings(g: Grouping) -> None:
                 g.attach(*_rarer(n, first), "spelling")
     for n in g.free():
         singular = g.names.get(n.name.removesuffix("s")) if n.name.endswith("s") else None
-        if singular and ((n.acronyms and n.acronyms == singular.acronyms) or (len(n.name) > 4 and n.type == singular.type != "PERSON")):
+        if singular and ((n.acronyms and n.acronyms == singular.acronyms) or _may_be_plural(n, singular)):
             g.attach(*_rarer(n, singular), "plural")
+
+
+def _may_be_plural(plural: Name, singular: Name) -> bool:
+    """Whether a name with an s is the other's plural: words of one type, or of none that is known; Peters is not Peter."""
+    types = {plural.type, singular.type}
+    if len(plural.name) < 5 or is_given_name(singular.name) or is_surname(singular.name):
+        return False
+    return len(types - {"OTHER"}) <= 1 and types != {"PERSON"}
 
 
 def _slips(g: Grouping) -> None:
@@ -370,6 +388,7 @@ _RULES: tuple[Callable[[Grouping], None], ...] = (
     _persons,
     _acronyms,
     _organisations,
+    _places,
     _left_off,
     _slips,
     _generic_heads,

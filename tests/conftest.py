@@ -1,0 +1,94 @@
+"""Servers that tests share: each is started once a session, on ports and in a folder of its own, and stopped at the end."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parent.parent
+_SERVER = _ROOT.parent / "shared" / "neo4j" / "server"
+
+
+@dataclass
+class Neo4jServer:
+    """A Neo4j to test against. `control` starts and stops it; it is None where somebody else runs it."""
+
+    url: str
+    user: str
+    password: str
+    control: Path | None = None
+    folder: Path | None = None
+    ports: tuple[str, str] = field(default=("", ""))
+
+    def empty(self) -> None:
+        """Delete everything of Polyonym's."""
+        import neo4j
+
+        with neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password)) as driver:
+            driver.execute_query("MATCH (x:Polyonym) DETACH DELETE x")
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._do("start", *self.ports)
+
+    def stop(self) -> None:
+        """Stop it cleanly."""
+        self._do("stop")
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self._do("kill")
+
+    def _do(self, command: str, *arguments: str) -> None:
+        if self.control is None:
+            pytest.skip("POLYONYM_TEST_NEO4J_URL names a server that this test must not stop")
+        environment = {**os.environ, "NEO4J_PASSWORD": self.password}
+        subprocess.run(
+            [self.control, command, str(self.folder), *arguments],
+            check=True,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+
+
+@pytest.fixture(scope="session")
+def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jServer]:
+    """A running Neo4j, without anything of Polyonym's in it when a session starts."""
+    if url := os.environ.get("POLYONYM_TEST_NEO4J_URL"):
+        server = Neo4jServer(url, os.environ.get("POLYONYM_TEST_NEO4J_USER", "neo4j"), os.environ.get("POLYONYM_TEST_NEO4J_PASSWORD", ""))
+        server.empty()
+        yield server
+        return
+    if not _SERVER.exists():
+        pytest.skip(f"no Neo4j: POLYONYM_TEST_NEO4J_URL is not set, and {_SERVER} does not exist")
+    bolt, http = _free_ports(2)
+    folder = tmp_path_factory.mktemp("neo4j")
+    server = Neo4jServer(f"bolt://127.0.0.1:{bolt}", "neo4j", "polyonym-test", _SERVER, folder, (bolt, http))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def neo4j(neo4j_server: Neo4jServer) -> Neo4jServer:
+    """The session's Neo4j, emptied for one test."""
+    neo4j_server.empty()
+    return neo4j_server
+
+
+def _free_ports(count: int) -> list[str]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [str(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

@@ -30,7 +30,7 @@ from resolution.units import Decision, DocumentName, Link
 MOST = 8
 """So many entities are explained of those that one name stands for; the rest are named among the others."""
 _EXAMPLES, _ROWS, _SIDE = 2, 24, 170
-_SUGGESTED, _NEAR = 5, 70
+_SUGGESTED, _NEAR = 5, 60
 
 Part = tuple[str, str]  # (document, name)
 
@@ -199,10 +199,9 @@ def _nothing(connection: Connection, what: str) -> str:
     known = sorted({*connection.execute(select(aliases.c.name).distinct()).scalars()})
     if not known:
         return f"Nothing here is called {what!r}: the home holds no entities yet. Fill it with: polyonym ingest PATH"
-    near = process.extract(what.casefold(), [n.casefold() for n in known], scorer=fuzz.WRatio, limit=3 * _SUGGESTED, score_cutoff=_NEAR)
-    # Of equally near names those that are about as long as what was asked.
-    near.sort(key=lambda n: (-round(n[1]), abs(len(n[0]) - len(what)), n[2]))
-    names = list(dict.fromkeys(known[position] for _, _, position in near))[:_SUGGESTED]
+    folded = [n.casefold() for n in known]
+    near = process.extract(what.casefold(), folded, scorer=fuzz.token_sort_ratio, limit=3 * _SUGGESTED, score_cutoff=_NEAR)
+    names = list({folded[position]: known[position] for _, _, position in near}.values())[:_SUGGESTED]
     advice = f"Near names: {', '.join(names)}." if names else "`polyonym names` and `polyonym export entities` show what there is."
     return f"Nothing here is called {what!r}, and it is no id of an entity, of the registry or of Wikidata. {advice}"
 

@@ -20,6 +20,10 @@ _DETERMINER = re.compile(r"(?:the|a|an|The|A|An|THE)\s+(?=\S)")
 _LAST_WORD = re.compile(r"\s(\S+)\Z")
 _FIRST_WORD = re.compile(r"(\S+)\s")
 _MARKUP = re.compile(r"[\u2190-\u22ff\u27c0-\u2aff]|https?:|www\.|@|[<>{}|\\=]|&\w+;|\.(?:com|org|net|html?|php)\b")
+_BREAK = re.compile(r"\n+")
+_COMMA = re.compile(r",\s+(?!(?:Inc|Ltd|LLC|Llc|Co|Corp|Jr|Sr|LP|PLC|S\.?A|N\.?V)\b)(?=[A-Z])")
+_AND = re.compile(r"\s(?:and|&)\s(?=[A-Z])")
+_INNER = re.compile(r"(?<=\S)\s([a-z]+)\s(?=\S)")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -44,13 +48,41 @@ def word_list(kind: str) -> frozenset[str]:
     raise KeyError(kind)
 
 
+def split(text: str, start: int, end: int, label: str, sentence_ends: frozenset[int], english: bool) -> list[Span]:
+    """The names that a recogniser took for one.
+
+    Cut at a line break that ends a sentence; in English also at commas ("Imperial, Orange"; not before "Inc"), between persons or
+    places at "and", and at lower-case words that no name holds inside ("Colts beat Chiefs").
+    """
+    cuts = [m.span() for m in _BREAK.finditer(text, start, end) if _end_before(text, m.start()) in sentence_ends]
+    if english:
+        if "," in text[start:end]:
+            cuts += [m.span() for m in _COMMA.finditer(text, start, end)]
+        if label in ("PERSON", "GPE", "LOC"):
+            cuts += [m.span() for m in _AND.finditer(text, start, end)]
+        cuts += [
+            m.span() for m in _INNER.finditer(text, start, end) if m[1] not in word_list("inner") and m[1] not in word_list("particle")
+        ]
+    parts = []
+    for left, right in sorted(cuts):
+        if left >= start:
+            parts.append((start, left))
+            start = right
+    return [*parts, (start, end)]
+
+
+def _end_before(text: str, at: int) -> int:
+    while at > 0 and text[at - 1].isspace():
+        at -= 1
+    return at
+
+
 def mend(text: str, start: int, end: int, sentence_starts: frozenset[int], sentence_ends: frozenset[int], english: bool) -> Span | None:
     """The span of the name inside text[start:end], or None when nothing of a name is left.
 
-    Cut off: what stands beyond a line break that ends a sentence, signs and quotes at the edges, a full stop that ends
-    the sentence, and in English a ticker, lower-case words at the edges and a leading determiner.
+    Cut off: signs and quotes at the edges, a full stop that ends the sentence, and in English a ticker, lower-case words at
+    the edges and a leading determiner.
     """
-    start, end = _longest_line(text, start, end, sentence_ends)
     while True:
         before = (start, end)
         start, end = _strip_signs(text, start, end, sentence_ends)
@@ -60,19 +92,6 @@ def mend(text: str, start: int, end: int, sentence_starts: frozenset[int], sente
             return None
         if (start, end) == before:
             return before
-
-
-def _longest_line(text: str, start: int, end: int, sentence_ends: frozenset[int]) -> Span:
-    if "\n" not in text[start:end]:
-        return start, end
-    parts = []
-    position = start
-    for newline in [i for i in range(start, end) if text[i] == "\n"] + [end]:
-        part = text[position:newline]
-        if newline == end or position + len(part.rstrip()) in sentence_ends:
-            parts.append((position, newline))
-            position = newline + 1
-    return max(parts, key=lambda p: (p[1] - p[0], -p[0]))
 
 
 def _strip_signs(text: str, start: int, end: int, sentence_ends: frozenset[int]) -> Span:

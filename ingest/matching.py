@@ -3,15 +3,14 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 _JOIN = "\x1f"
 _LAST_SCRIPT = 0x20000  # beyond lie ideographs, which have no marks, and the variation selectors, named below
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word, or a single sign that is neither word nor white space. Offsets count in the text."""
 
     start: int

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
-from ingest.boundaries import degree_spans, is_junk, mend, word_list
+from ingest.boundaries import degree_spans, is_junk, mend, split, word_list
 from ingest.common_words import is_common
 from ingest.documents import Document
 from ingest.matching import Matcher, words
@@ -156,26 +156,37 @@ class _Finder:
 
     def add_recognised(self, voters: list[tuple[str, Recognition]]) -> None:
         needed = 1 if len(voters) == 1 else 2
-        spans = [(name, list(self._mended(seen.names))) for name, seen in voters]
+        runs = [list(_runs(self._text, seen.proper, self._ends)) if self._english else [] for _, seen in voters]
+        spans = [(name, list(self._mended(seen.names, of))) for (name, seen), of in zip(voters, runs, strict=True)]
         tags = [("run" if i == 0 else f"run:{name}", seen.proper) for i, (name, seen) in enumerate(voters)]
         blocked = sorted((s, e) for _, seen in voters for s, e, label in seen.names if label in _NUMBERS)
         voices = [(f"ner:{name}", [(s, e) for s, e, _ in of]) for name, of in spans] + tags
         for name, of in reversed(spans):
             for start, end, label in of:
                 self._vote(start, end, label, {f"ner:{name}"}, voices if needed > 1 else [], needed)
-        if self._english:
-            for tag, proper in tags:
-                for start, end in _runs(self._text, proper, self._ends):
-                    span = self._guarded_run(start, end)
-                    if span is not None and not _touches(blocked, *span) and not _touches(self._degrees, *span):
-                        self._vote(*span, UNKNOWN, {tag}, voices if needed > 1 else [], needed)
+        for (tag, _), tagged in zip(tags, runs, strict=True):
+            for run in tagged:
+                guarded = self._guarded_run(*run)
+                if guarded is not None and not _touches(blocked, *guarded) and not _touches(self._degrees, *guarded):
+                    self._vote(*guarded, UNKNOWN, {tag}, voices if needed > 1 else [], needed)
 
-    def _mended(self, names: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    def _mended(self, names: Iterable[tuple[int, int, str]], runs: list[Span]) -> Iterator[tuple[int, int, str]]:
         for start, end, label in names:
-            if label in self._labels:
-                span = mend(self._text, start, end, self._starts, self._ends, self._english)
+            if label not in self._labels:
+                continue
+            for part in split(self._text, start, end, label, self._ends, self._english):
+                span = mend(self._text, *part, self._starts, self._ends, self._english)
                 if span is not None and not (self._english and self._is_junk(*span, label)):
-                    yield *span, label
+                    yield span[0], self._institution_end(span[1], runs), label
+
+    def _institution_end(self, end: int, runs: list[Span]) -> int:
+        """Where a name ends that a recogniser cut short: "Guangzhou" in the run "Guangzhou Opera House"."""
+        at = bisect_right(runs, end, key=lambda r: r[1])
+        if at < len(runs) and runs[at][0] < end and self._text[end] == " ":
+            rest = self._text[end : runs[at][1]].split()
+            if len(rest) <= 3 and rest[-1] in word_list("institution"):
+                return runs[at][1]
+        return end
 
     def _is_junk(self, start: int, end: int, label: str) -> bool:
         name = self._text[start:end]

@@ -114,7 +114,6 @@ def test_mentions_are_exact_sorted_apart_and_inside_their_sentences(text, names,
         ("the club Yahoo! met", "Yahoo!", "Yahoo!"),
         ("General Motors 's boss", "General Motors 's", "General Motors"),
         ("Evansville 91-73 won", "Evansville 91-73", "Evansville"),
-        ("Boston Celtics\n\nMay 3", "Boston Celtics\n\nMay", "Boston Celtics"),
     ],
 )
 def test_boundaries_are_mended(text, span, name):
@@ -122,6 +121,27 @@ def test_boundaries_are_mended(text, span, name):
     spans = sentences(text)
     made = mend(text, start, start + len(span), frozenset(s for s, _ in spans), frozenset(e for _, e in spans), True)
     assert made is not None and text[made[0] : made[1]] == name
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "label", "parts"),
+    [
+        ("Boston Celtics\n\nUtah came", "Boston Celtics\n\nUtah", "ORG", ["Boston Celtics", "Utah"]),
+        ("in Imperial, Orange now", "Imperial, Orange", "GPE", ["Imperial", "Orange"]),
+        ("at Acme, Inc now", "Acme, Inc", "ORG", ["Acme, Inc"]),
+        ("saw Ann Lee and Bo Dent", "Ann Lee and Bo Dent", "PERSON", ["Ann Lee", "Bo Dent"]),
+        ("at Marks and Spencer now", "Marks and Spencer", "ORG", ["Marks and Spencer"]),
+        ("then Colts beat Chiefs", "Colts beat Chiefs", "ORG", ["Colts", "Chiefs"]),
+        ("the Bank of England rose", "Bank of England", "ORG", ["Bank of England"]),
+    ],
+)
+def test_several_names_taken_for_one_are_split(text, span, label, parts):
+    assert texts(given_spans(text, [(span, label)])) == parts
+
+
+def test_a_name_cut_short_goes_on_to_the_institution_s_head():
+    made = given_spans("She sang at Guangzhou Opera House today.", [("Guangzhou", "GPE")], ["Guangzhou", "Opera", "House"])
+    assert texts(made) == ["Guangzhou Opera House"]
 
 
 def test_nothing_but_signs_is_no_name():

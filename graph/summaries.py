@@ -278,8 +278,8 @@ def _places(connection: Connection) -> Iterator[Place]:
         inside = list(rows)
         for chunk_start, chunk_end, chunk in spans[document]:
             if chunk_start <= start and end <= chunk_end:
-                named = tuple(sorted({row.entity_id for row in inside}))
-                yield Place(document, start, end, chunk, chunk_start, inside[0].start_at - start, named)
+                ids = tuple(sorted({row.entity_id for row in inside}))
+                yield Place(document, start, end, chunk, chunk_start, inside[0].start_at - start, ids)
                 break
 
 

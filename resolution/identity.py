@@ -14,6 +14,7 @@ from sqlalchemy import Column, Connection, Table, Text, delete, select
 from ingest.documents import content_hash
 from ingest.state import batched, insert_rows, metadata
 from resolution.entities import Membership
+from resolution.judgements import whole_name
 
 Part = tuple[str, str]  # (document, name)
 
@@ -140,13 +141,32 @@ def _without(shares: Counter[int], restored: Mapping[int, str]) -> Counter[int]:
 
 def _claims(newcomers: Sequence[Newcomer], old: Iterable[Membership], moved: Mapping[str, str]) -> dict[str, Counter[int]]:
     """For each old id, how many of its surviving triples lie in which newcomer."""
-    owner = {part: i for i, newcomer in enumerate(newcomers) for part in newcomer.parts}
-    claims: dict[str, Counter[int]] = defaultdict(Counter)
+    new: dict[Part, dict[str, tuple[int, int]]] = defaultdict(dict)  # by whole name; then name to newcomer and number
+    for i, newcomer in enumerate(newcomers):
+        for (document, name), count in newcomer.parts.items():
+            new[document, whole_name(name)][name] = (i, count)
+    before: dict[Part, list[Membership]] = defaultdict(list)
     for member in old:
-        part = (moved.get(member.document, member.document), member.name)
-        if part in owner:
+        before[moved.get(member.document, member.document), whole_name(member.name)].append(member)
+    claims: dict[str, Counter[int]] = defaultdict(Counter)
+    for part, members in before.items():
+        free = {name: count for name, (_, count) in new[part].items()}
+        left: list[tuple[str, int]] = []
+        for member in sorted(members, key=lambda m: m.name):
             # Ordinals count up from 0 within (document, name), so of two counts the smaller survives.
-            claims[member.entity_id][owner[part]] += min(member.mentions, newcomers[owner[part]].parts[part])
+            survive = min(member.mentions, free.get(member.name, 0))
+            if survive:
+                claims[member.entity_id][new[part][member.name][0]] += survive
+                free[member.name] -= survive
+            left.append((member.entity_id, member.mentions - survive))
+        # What has left its name has been split off, or come back.
+        for entity_id, count in left:
+            for name in sorted(free):
+                survive = min(count, free[name])
+                if survive:
+                    claims[entity_id][new[part][name][0]] += survive
+                    free[name] -= survive
+                    count -= survive
     return dict(claims)
 
 

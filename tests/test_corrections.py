@@ -1,0 +1,476 @@
+"""Promise 7 in a home: what people correct is obeyed at once, in every later run, and taken back without a trace."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from home_fixtures import MakePlace, Place, contents, difference, entity_of, make_place, names_of
+
+from flows import correcting
+from flows.home import Home
+from ingest.errors import WrongUse
+from resolution import judgements
+from resolution.candidates import Item
+from resolution.judgements import Judgement
+from resolution.knowledge_base import build
+
+__all__ = ["make_place"]  # a fixture
+
+NAMES = {"Velmora Group": "ORG", "VLMR": "ORG", "Halden": "GPE", "Mette Lindqvist": "PERSON", "Lindqvist": "PERSON", "Siemens": "ORG",
+         "Kiel": "GPE", "Apple": "ORG", "Court": "ORG", "Supreme Court": "ORG"}  # fmt: skip
+TEXTS = {
+    "a.txt": "Velmora Group left Halden. Velmora Group grew. Apple rose.",
+    "b.txt": "VLMR rose. Siemens left Kiel.",
+    "c.txt": "Siemens met Lindqvist in Halden. Apple fell, Apple said, and Apple is a fruit.",
+}
+
+
+@pytest.fixture
+def place(make_place: MakePlace) -> Place:
+    made = make_place(names=NAMES, fast=True)
+    made.write(TEXTS)
+    made.ingest()
+    return made
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    rows = [
+        {"id": "r1", "name": "Velmora Group", "type": "ORG", "wikidata_id": "Q1"},
+        {"id": "r2", "name": "VLMR", "type": "ORG", "wikidata_id": "Q2"},
+        {"id": "r3", "name": "Apple", "type": "ORG", "wikidata_id": "Q312"},
+    ]
+    path = tmp_path / "registry.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.ticks = 0
+
+    def __call__(self) -> str:
+        self.ticks += 1
+        return f"2026-01-01T00:00:{self.ticks:02}+00:00"
+
+
+when = Clock()
+
+
+def same(place: Place, a: str, b: str) -> Judgement:
+    return correcting.same_or_different(place.engine, "same", a, b, "a note", "me", when())
+
+
+def different(place: Place, a: str, b: str) -> Judgement:
+    return correcting.same_or_different(place.engine, "different", a, b, "a note", "me", when())
+
+
+def clusters(place: Place) -> list[list[tuple[str, str]]]:
+    """For every entity, its (document, text of mention), sorted."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for row in place.export("mentions"):
+        found.setdefault(row["entity_id"], set()).add((row["document"], row["text"]))
+    return sorted(sorted(members) for members in found.values())
+
+
+def together(place: Place, *mentions: tuple[str, str]) -> bool:
+    return len({entity_of(place, *m) for m in mentions}) == 1
+
+
+def equals_a_fresh_home(place: Place, make_place: MakePlace, registry: Path | None = None) -> None:
+    """The same documents and the same judgements give the same home."""
+    fresh = make_place(source=place.source, names=place.labels, fast=True)
+    with place.engine.connect() as connection:
+        judged = judgements.load(connection)
+    assert correcting.take_in(fresh.engine, judged) == len(judged)
+    fresh.ingest(registry=registry)
+    problem = difference(contents(place), contents(fresh))
+    assert not problem, problem
+
+
+VELMORA, VLMR, SIEMENS = ("a.txt", "Velmora Group"), ("b.txt", "VLMR"), ("b.txt", "Siemens")
+
+
+def test_same_is_obeyed_at_once_and_ever_after(place: Place, make_place: MakePlace) -> None:
+    before = names_of(place)
+    judged = same(place, "Velmora Group", "VLMR")
+    place.refresh()
+    assert together(place, VELMORA, VLMR)
+    kept = entity_of(place, *VELMORA)
+    merges = [d for d in place.export("decisions") if d["verdict"] == "judged the same"]
+    assert [d["names"] for d in merges] == [["velmora", "vlmr"]] or [d["names"] for d in merges] == [["velmora group", "vlmr"]]
+    run = place.ingest()
+    assert vars(run.written) == {"nodes": 0, "relationships": 0, "vectors": 0, "summaries": 0}
+    place.write({"b.txt": "Yesterday VLMR rose. Siemens left Kiel."})
+    place.ingest()
+    assert together(place, VELMORA, VLMR) and entity_of(place, *VLMR) == kept
+    equals_a_fresh_home(place, make_place)
+    (place.source / "b.txt").unlink()
+    place.ingest()  # it sleeps
+    equals_a_fresh_home(place, make_place)
+    place.write({"d.txt": "VLMR fell in Kiel.", "b.txt": TEXTS["b.txt"]})
+    place.ingest()
+    assert together(place, VELMORA, VLMR, ("d.txt", "VLMR"))
+    equals_a_fresh_home(place, make_place)
+    (place.source / "d.txt").unlink()
+    place.ingest()
+    correcting.undo(place.engine, judged.judgement)
+    place.refresh()
+    assert names_of(place) == before and place.export("judgements") == []
+    equals_a_fresh_home(place, make_place)
+
+
+def test_different_is_obeyed_though_a_text_says_otherwise(place: Place, make_place: MakePlace) -> None:
+    place.write({"d.txt": "Velmora Group, also known as VLMR, fell."})
+    place.ingest()
+    assert together(place, VELMORA, VLMR)
+    judged = different(place, "VLMR @ b.txt", "Velmora Group @ a.txt")
+    place.refresh()
+    assert not together(place, VELMORA, VLMR)
+    place.write({"a.txt": TEXTS["a.txt"] + " More."})
+    place.ingest()
+    assert not together(place, VELMORA, VLMR)
+    equals_a_fresh_home(place, make_place)
+    correcting.undo(place.engine, judged.judgement)
+    place.refresh()
+    assert together(place, VELMORA, VLMR)
+    equals_a_fresh_home(place, make_place)
+
+
+def test_one_name_can_be_two_things_by_document(place: Place, make_place: MakePlace) -> None:
+    different(place, "Siemens @ b.txt", "Siemens @ c.txt")
+    place.refresh()
+    assert not together(place, SIEMENS, ("c.txt", "Siemens"))
+    place.write({"d.txt": "Siemens sat between two stools."})
+    place.ingest()
+    equals_a_fresh_home(place, make_place)
+
+
+def test_a_link_is_obeyed_and_taken_back(place: Place, make_place: MakePlace, registry: Path) -> None:
+    place.ingest(registry=registry)
+    linked = {row["name"]: row["wikidata_id"] for row in place.export("entities")}
+    assert (linked["Apple"], linked["VLMR"]) == ("Q312", "Q2")
+    none = correcting.link(place.engine, "Apple", "none", "", "me", when())
+    correcting.link(place.engine, "Siemens", "Q81230", "", "me", when())
+    place.refresh()
+    linked = {row["name"]: row["wikidata_id"] for row in place.export("entities")}
+    assert (linked["Apple"], linked["Siemens"]) == (None, "Q81230")
+    place.ingest(registry=registry)
+    equals_a_fresh_home(place, make_place, registry)
+    again = correcting.link(place.engine, "Siemens", "Q5", "", "me", when())
+    assert {j["value"] for j in place.export("judgements")} == {"", "Q5"}, "a second word on one name takes the first one's place"
+    correcting.undo(place.engine, none.judgement)
+    correcting.undo(place.engine, again.judgement)
+    place.refresh()
+    linked = {row["name"]: row["wikidata_id"] for row in place.export("entities")}
+    assert (linked["Apple"], linked["Siemens"]) == ("Q312", None)
+    equals_a_fresh_home(place, make_place, registry)
+
+
+def spans(place: Place, document: str, text: str) -> list[str]:
+    return [f"{document}:{m['start']}-{m['end']}" for m in place.export("mentions") if (m["document"], m["text"]) == (document, text)]
+
+
+def test_a_split_is_obeyed_and_survives_a_knowledge_base(place: Place, make_place: MakePlace, registry: Path) -> None:
+    fruit = spans(place, "c.txt", "Apple")[-1]
+    judged = correcting.split(place.engine, "Apple", [fruit], "", "me", when())
+    place.refresh()
+
+    def parted() -> bool:
+        rows = {f"{m['document']}:{m['start']}-{m['end']}": m["entity_id"] for m in place.export("mentions") if m["text"] == "Apple"}
+        firm = {rows[s] for s in rows if s != fruit}
+        return len(firm) == 1 and rows[fruit] not in firm
+
+    assert parted()
+    assert [n for n in names_of(place).values() if n == "Apple"] == ["Apple", "Apple"]
+    assert [r["why"] for r in place.export("redirects")] == ["split"]
+    place.ingest()
+    assert parted()
+    place.ingest(registry=registry)  # all names are linked again: the fruit must not become the firm by its link
+    assert parted()
+    assert sorted(str(e["wikidata_id"]) for e in place.export("entities") if e["name"] == "Apple") == ["None", "Q312"]
+    equals_a_fresh_home(place, make_place, registry)
+    place.write({"c.txt": TEXTS["c.txt"] + " Siemens again."})
+    place.ingest()
+    assert parted()
+    equals_a_fresh_home(place, make_place, registry)
+    correcting.undo(place.engine, judged.judgement)
+    place.refresh()
+    assert [n for n in names_of(place).values() if n == "Apple"] == ["Apple"]
+    equals_a_fresh_home(place, make_place, registry)
+
+
+def test_a_second_split_takes_what_it_was_shown(place: Place, make_place: MakePlace) -> None:
+    first, second, third = spans(place, "c.txt", "Apple")
+    for span in (first, third):
+        correcting.split(place.engine, "Apple", [span], "", "me", when())
+        place.refresh()
+    entity = {f"{m['document']}:{m['start']}-{m['end']}": m["entity_id"] for m in place.export("mentions")}
+    assert len({entity[first], entity[second], entity[third]}) == 3
+    assert entity[second] == entity_of(place, "a.txt", "Apple")
+    equals_a_fresh_home(place, make_place)
+
+
+def test_all_mentions_of_a_document_split_off_at_once_are_one_thing(place: Place, make_place: MakePlace) -> None:
+    judged = correcting.split(place.engine, "Apple", ["c.txt"], "", "me", when())
+    place.refresh()
+    assert not together(place, ("c.txt", "Apple"), ("a.txt", "Apple"))
+    equals_a_fresh_home(place, make_place)
+    correcting.undo(place.engine, judged.judgement)  # no mention in c.txt bears the name any more by which it was split
+    place.refresh()
+    assert together(place, ("c.txt", "Apple"), ("a.txt", "Apple"))
+
+
+def test_what_bears_several_names_is_split_off_whole(place: Place, make_place: MakePlace) -> None:
+    place.write({"d.txt": "Velmora Group, also known as VLMR, fell.", "e.txt": "VLMR and Velmora Group met Siemens."})
+    place.ingest()
+    correcting.split(place.engine, "Velmora Group", ["e.txt"], "", "me", when())
+    place.refresh()
+    assert together(place, ("e.txt", "VLMR"), ("e.txt", "Velmora Group"))
+    assert together(place, ("d.txt", "VLMR"), ("d.txt", "Velmora Group"), VELMORA, VLMR)
+    assert not together(place, ("e.txt", "VLMR"), VLMR)
+    equals_a_fresh_home(place, make_place)
+
+
+def test_what_was_split_off_can_be_linked_renamed_and_united_with_another(place: Place, make_place: MakePlace) -> None:
+    correcting.split(place.engine, "Apple", ["c.txt"], "", "me", when())
+    place.refresh()
+    fruit = entity_of(place, "c.txt", "Apple")
+    correcting.link(place.engine, fruit, "Q89", "", "me", when())
+    correcting.rename(place.engine, fruit, "apple (fruit)", "", "me", when())
+    same(place, fruit, "Kiel")
+    place.refresh()
+    row = next(e for e in place.export("entities") if e["entity_id"] == entity_of(place, "c.txt", "Apple"))
+    assert (row["name"], row["wikidata_id"]) == ("apple (fruit)", "Q89")
+    assert together(place, ("c.txt", "Apple"), ("b.txt", "Kiel"))
+    with pytest.raises(WrongUse, match="contradicts"):
+        same(place, fruit, "Apple @ a.txt")
+    equals_a_fresh_home(place, make_place)
+
+
+def test_a_name_given_is_shown_and_taken_back(place: Place, make_place: MakePlace) -> None:
+    velmora = entity_of(place, *VELMORA)
+    first = correcting.rename(place.engine, velmora, "Velmora", "", "me", when())
+    second = correcting.rename(place.engine, velmora, "Velmora Group plc", "", "me", when())
+    assert [j["judgement"] for j in place.export("judgements")] == [second.judgement] != [first.judgement]
+    place.refresh()
+    assert names_of(place)[velmora] == "Velmora Group plc"
+    place.write({"a.txt": "Velmora Group left."})
+    place.ingest()
+    assert names_of(place)[velmora] == "Velmora Group plc"
+    equals_a_fresh_home(place, make_place)
+    correcting.undo(place.engine, second.judgement)
+    place.refresh()
+    assert names_of(place)[velmora] == "Velmora Group"
+
+
+def test_a_bare_head_can_be_judged_and_other_documents_keep_their_decisions(place: Place, make_place: MakePlace) -> None:
+    """ "Court" is a block of its own in every document; a judgement on one must outlive a change of another."""
+    place.write({"d.txt": "Court sat in Kiel.", "e.txt": "Supreme Court sat in Halden.", "f.txt": "Court rose."})
+    place.ingest()
+    same(place, "Court @ d.txt", "Supreme Court")
+    place.refresh()
+    assert together(place, ("d.txt", "Court"), ("e.txt", "Supreme Court"))
+    place.write({"f.txt": "Court rose at noon."})
+    place.ingest()
+    assert together(place, ("d.txt", "Court"), ("e.txt", "Supreme Court"))
+    assert not together(place, ("d.txt", "Court"), ("f.txt", "Court"))
+    equals_a_fresh_home(place, make_place)
+
+
+# Refused
+
+
+def test_a_contradiction_is_refused_with_its_chain(place: Place) -> None:
+    first, second = same(place, "Velmora Group", "VLMR"), same(place, "VLMR", "Siemens")
+    before = place.export("judgements")
+    with pytest.raises(WrongUse) as refused:
+        different(place, "Siemens", "Velmora Group")
+    assert first.judgement in str(refused.value) and second.judgement in str(refused.value) and "polyonym undo" in str(refused.value)
+    assert place.export("judgements") == before
+
+
+def test_same_across_two_wikidata_items_is_refused(place: Place, registry: Path) -> None:
+    place.ingest(registry=registry)
+    with pytest.raises(WrongUse, match=r"Q1.*Q2.*judge link"):
+        same(place, "Velmora Group", "VLMR")
+    correcting.link(place.engine, "VLMR", "Q1", "", "me", when())
+    place.refresh()
+    same(place, "Velmora Group", "VLMR")
+    with pytest.raises(WrongUse, match="contradicts"):
+        correcting.link(place.engine, "Velmora Group", "Q7", "", "me", when())
+
+
+@pytest.mark.parametrize(
+    ("do", "match"),
+    [
+        (lambda e: correcting.same_or_different(e, "same", "Apple", "Apple", "", "me", "1"), "same name"),
+        (lambda e: correcting.same_or_different(e, "same", "Apple", "Nobody", "", "me", "1"), "'Nobody' is no name"),
+        (lambda e: correcting.same_or_different(e, "same", "Apple", "Kiel @ a.txt", "", "me", "1"), "'Kiel @ a.txt' is no name"),
+        (lambda e: correcting.link(e, "Apple", "312", "", "me", "1"), "no Wikidata id"),
+        (lambda e: correcting.rename(e, "Apple", "  ", "", "me", "1"), "empty"),
+        (lambda e: correcting.split(e, "Apple", ["b.txt"], "", "me", "1"), "no mention of this entity"),
+        (lambda e: correcting.split(e, "Apple", ["c.txt:0-7"], "", "me", "1"), "no mention of this entity"),
+        (lambda e: correcting.undo(e, "j123"), "no judgement 'j123'"),
+        (lambda e: correcting.remove(e, "z.txt"), "neither a document nor a source"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_and_changes_nothing(place: Place, do: Callable[[Any], Any], match: str) -> None:
+    with pytest.raises(WrongUse, match=match):
+        do(place.engine)
+    assert place.export("judgements") == []
+    assert vars(place.refresh().written) == {"nodes": 0, "relationships": 0, "vectors": 0, "summaries": 0}
+
+
+def test_people_mean_things_by_name_id_or_document(place: Place, registry: Path) -> None:
+    place.ingest(registry=registry)
+    velmora = entity_of(place, *VELMORA)
+    with place.engine.connect() as connection:
+        names = {
+            text: str(correcting.find(connection, text))
+            for text in (velmora, "Q1", "r1", "Velmora Group", "the Velmora Group", "VLMR @ b.txt")
+        }
+    assert len(set(list(names.values())[:5])) == 1 and names["VLMR @ b.txt"] == "vlmr @ b.txt"
+
+
+# Written out, taken in
+
+
+def test_judgements_move_to_another_home(place: Place, make_place: MakePlace) -> None:
+    same(place, "Velmora Group", "VLMR")
+    different(place, "Siemens @ b.txt", "Siemens @ c.txt")
+    correcting.split(place.engine, "Apple", ["c.txt"], "", "me", when())
+    place.refresh()
+    correcting.rename(place.engine, entity_of(place, "c.txt", "Apple"), "apple", "", "me", when())
+    place.refresh()
+    rows = [json.loads(json.dumps(row)) for row in place.export("judgements")]
+    other = make_place(source=place.source, names=NAMES, fast=True)
+    other.ingest()
+    taken = [judgements.from_json(row) for row in rows]
+    assert correcting.take_in(other.engine, taken) == 4
+    assert correcting.take_in(other.engine, taken) == 0
+    other.refresh()
+    assert not difference(contents(place), contents(other))
+
+
+def test_an_import_with_a_contradiction_takes_in_nothing(place: Place) -> None:
+    same(place, "Velmora Group", "VLMR")
+    kiel = judgements.Reference("kiel")
+    wanted = [
+        Judgement("rename", kiel, (), "Kiel!"),
+        Judgement("different", judgements.Reference("vlmr"), (_reference(place, "Velmora Group"),)),
+    ]
+    with pytest.raises(WrongUse, match="contradicts"):
+        correcting.take_in(place.engine, wanted)
+    assert [j["kind"] for j in place.export("judgements")] == ["same"]
+
+
+def _reference(place: Place, text: str) -> judgements.Reference:
+    with place.engine.connect() as connection:
+        return correcting.find(connection, text)
+
+
+# Removed
+
+
+def test_a_removed_document_stays_out_until_its_file_changes(place: Place, make_place: MakePlace) -> None:
+    assert correcting.remove(place.engine, "a.txt") == ["a.txt"]
+    place.refresh()
+    left = {d["document"] for d in place.export("documents")}
+    assert left == {"b.txt", "c.txt"} and "Velmora Group" not in names_of(place).values()
+    place.ingest()
+    assert {d["document"] for d in place.export("documents")} == left
+    place.write({"a.txt": "Velmora Group is back."})
+    place.ingest()
+    assert {d["document"] for d in place.export("documents")} == left | {"a.txt"}
+    equals_a_fresh_home(place, make_place)
+
+
+def test_a_removed_source_gives_its_names_back(place: Place, make_place: MakePlace, tmp_path: Path) -> None:
+    """Two sources hold an a.txt, so both get their folder's name in front; when one goes, the other's documents are renamed, whole."""
+    other = tmp_path / "more" / "docs"
+    other.mkdir(parents=True)
+    (other / "a.txt").write_text("Siemens left Halden again.")
+    place.ingest(other)
+    documents = {d["document"] for d in place.export("documents")}
+    assert {"b.txt", "c.txt"} < documents and "a.txt" not in documents and len(documents) == 4
+    before = names_of(place)
+    [gone] = correcting.remove(place.engine, str(other))
+    assert gone.endswith("/a.txt")
+    place.refresh()
+    assert {d["document"] for d in place.export("documents")} == {"a.txt", "b.txt", "c.txt"}
+    assert names_of(place) == before, "ids and names stay"
+    equals_a_fresh_home(place, make_place)
+    assert vars(place.ingest().written) == {"nodes": 0, "relationships": 0, "vectors": 0, "summaries": 0}
+
+
+def test_a_removed_document_leaves_no_name_in_the_history(place: Place) -> None:
+    correcting.remove(place.engine, "a.txt")
+    place.refresh()
+    with place.engine.connect() as connection:
+        kept = (
+            connection.exec_driver_sql(
+                "SELECT id FROM run_changes WHERE kind LIKE 'document-%%'"
+                if place.state_url
+                else "SELECT id FROM run_changes WHERE kind LIKE 'document-%'"
+            )
+            .scalars()
+            .all()
+        )
+    assert "a.txt" not in kept and {"b.txt", "c.txt"} < set(kept)
+
+
+# Amid other changes
+
+
+def test_a_correction_amid_changed_settings_hides_no_work(place: Place, make_place: MakePlace) -> None:
+    """The mentions are out of date when the judgement comes; it must be obeyed on what is there, and the next run must still do all."""
+    place.set(entity_labels=["ORG", "PERSON"])
+    same(place, "Velmora Group", "VLMR")
+    place.refresh()
+    assert together(place, VELMORA, VLMR) and "GPE" in {m["label"] for m in place.export("mentions")}
+    place.ingest()
+    assert "GPE" not in {m["label"] for m in place.export("mentions")}
+    fresh = make_place(source=place.source, names=NAMES, fast=True)
+    fresh.set(entity_labels=["ORG", "PERSON"])
+    correcting.take_in(fresh.engine, [judgements.from_json(j) for j in place.export("judgements")])
+    fresh.ingest()
+    problem = difference(contents(place), contents(fresh))
+    assert not problem, problem
+
+
+def test_a_correction_after_a_run_that_died_hides_no_work(place: Place, make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.write({"b.txt": "VLMR rose in Kiel. Siemens, Siemens.", "d.txt": "Kiel grew."})
+    with monkeypatch.context() as patch:
+        patch.setattr("home_fixtures._STEPS", (_die,))
+        with pytest.raises(_Died):
+            place.ingest()
+    same(place, "Velmora Group", "VLMR")
+    place.refresh()
+    place.ingest()
+    equals_a_fresh_home(place, make_place)
+
+
+class _Died(Exception):
+    pass
+
+
+def _die(_run: object) -> None:
+    raise _Died
+
+
+def test_corrections_stand_beside_a_knowledge_base(place: Place, make_place: MakePlace) -> None:
+    build(
+        Home(place.home).knowledge_base,
+        [Item("Q312", "Apple", (), "firm", ("ORG",), 200, "Q312"), Item("Q1707", "Kiel", (), "city", ("PLACE",), 100, "Q1707")],
+        "test",
+    )
+    place.ingest()
+    correcting.link(place.engine, "Apple @ c.txt", "Q89", "", "me", when())
+    place.refresh()
+    assert not together(place, ("a.txt", "Apple"), ("c.txt", "Apple"))
+    Home(place.home).knowledge_base.unlink()
+    place.ingest()
+    equals_a_fresh_home(place, make_place)

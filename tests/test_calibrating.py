@@ -1,0 +1,51 @@
+"""What weights are fitted on: the names that the default pipeline finds in gold documents, with the gold's items."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.calibrating import curve, examples
+from flows.settings import Settings
+from ingest.errors import WrongUse
+from resolution.candidates import Item
+from resolution.decision import load_weights
+from resolution.registry import Registry
+
+TEXT = "Angela Merkel met Barack Obama in Berlin. Later Merkel flew to Paris with Obama, and Siemens was glad."
+KEYS = {"Angela Merkel": "Q567", "Barack Obama": "Q76", "Berlin": "Q64", "Siemens": "nil:siemens"}
+
+
+def gold_set(path: Path, name: str, text: str, keys: dict[str, str]) -> Path:
+    found = [{"start": text.index(n), "end": text.index(n) + len(n), "text": n, "qid": q} for n, q in keys.items()]
+    file = path / f"{name}.jsonl"
+    file.write_text(json.dumps({"doc_id": "1", "title": "Visit", "text": text, "mentions": found}) + "\n", encoding="utf-8")
+    return file
+
+
+def test_names_carry_the_items_of_their_mentions_and_a_text_counts_once(tmp_path: Path) -> None:
+    first = gold_set(tmp_path, "first", TEXT, KEYS)
+    again = gold_set(tmp_path, "again", TEXT, {"Berlin": "Q1"})
+    (example,) = examples([first, again], Settings(processes=1))
+    assert example.document.document == "first/1"
+    assert example.document.title == "Visit"
+    assert {name: dict(counts) for name, counts in example.gold.items()} == {
+        "angela merkel": {"Q567": 1},
+        "barack obama": {"Q76": 1},
+        "berlin": {"Q64": 1},
+        "siemens": {None: 1},
+    }
+
+
+def test_the_curve_counts_what_the_sources_offer(tmp_path: Path) -> None:
+    held = examples([gold_set(tmp_path, "a", TEXT, KEYS)], Settings(processes=1))
+    items = [Item("Q567", "Angela Merkel", types=("PERSON",)), Item("Q76", "Barack Obama", types=("PERSON",)), Item("Q9", "Berlin")]
+    accuracy, bins = curve(held, [Registry(items)], load_weights())
+    assert accuracy == 2 / 3
+    assert sum(b.mentions for b in bins) == 3
+    assert round(sum(b.right * b.mentions for b in bins), 6) == 2
+
+
+def test_gold_without_wikidata_ids_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="no Wikidata ids"):
+        examples([gold_set(tmp_path, "a", TEXT, {"Berlin": "chain:1"})], Settings(processes=1))

@@ -84,18 +84,19 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
 
 @lru_cache(maxsize=100_000)
 def slip_keys(head: str) -> frozenset[str]:
-    """Keys that a name shares with its slips: its first letter and its consonants, all and with one left out."""
+    """Keys that a name shares with its slips: its first letter and consonants (for what goes wrong with vowels, doubled or exchanged letters),
+    and all its letters but one of the consonants (for one left out or mistaken).
+    """
     letters = squash(head)
     if len(letters) < 7 or any(c.isdigit() for c in letters):
         return frozenset()
-    skeleton = [letters[0]]
-    for c in letters[1:]:
-        if c not in "aeiouywh" and c != skeleton[-1]:
-            skeleton.append(c)
-    if len(skeleton) < 4:
-        return frozenset()
-    whole = "".join(skeleton)
-    return frozenset({"~" + whole} | {"~" + whole[:i] + whole[i + 1 :] for i in range(1, len(whole))})
+    consonants = [i for i in range(1, len(letters)) if letters[i] not in "aeiouywh"]
+    skeleton = letters[0]
+    for i in consonants:
+        if letters[i] != skeleton[-1]:
+            skeleton += letters[i]
+    keys = {"~" + letters[:i] + letters[i + 1 :] for i in consonants} | {"~" + letters}
+    return frozenset(keys | {"~:" + skeleton} if len(skeleton) > 3 else keys)
 
 
 def closure(

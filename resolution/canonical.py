@@ -19,6 +19,8 @@ def canonical_name(units: Iterable[Unit], short: Collection[str]) -> str:
             if full:
                 counts[n.name] += n.count
                 spellings[n.name].update(n.surfaces)
+    if len(counts) == 1 and all(len(s) == 1 for s in spellings.values()):
+        return next(s for found in spellings.values() for s in found)
     best = max(counts, key=lambda n: (n not in short, counts[n], len(n), n))
     return max(spellings[best], key=lambda s: (not s.isupper() or len(s) < 5, _is_plain(s, best), spellings[best][s], len(s), s))
 

@@ -4,7 +4,7 @@ Evidence is used best first: what people judged, confident links, equal names, v
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ingest.common_words import is_common
@@ -37,6 +37,9 @@ def solve(units: Sequence[Unit], constraints: Constraints, context: Context, dem
     clusters: list[Cluster] = []
     decisions: list[Decision] = []
     for block in blocks(units, sorted(constraints.same), demonyms):
+        if len(block) == 1:
+            clusters.append(_cluster(block, {block[0].wikidata_id} - {None}, {block[0].registry_id} - {None}, ()))
+            continue
         solver = _Block(block, constraints, context, demonyms)
         solver.solve()
         clusters += solver.clusters()
@@ -71,14 +74,13 @@ class _Block:
         self.demonyms = demonyms
         self.partition = Partition(units, constraints, firm_type)
         self.decisions: list[Decision] = []
+        self.short = [short_person_names(u) for u in units]
         self.heads: dict[str, list[int]] = {}
         for i, u in enumerate(units):
             self.heads.setdefault(u.head, []).append(i)
         self.owners = self._owners()
 
     def solve(self) -> None:
-        if len(self.units) == 1:
-            return
         for i, j in self.partition.judged_same:
             if self.partition.join(i, j):
                 self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
@@ -97,7 +99,7 @@ class _Block:
         """Short names, with the units of longer names that they are short for."""
         owners: dict[str, list[int]] = {}
         for i, u in enumerate(self.units):
-            names = {*linking_names(u)[1:], *short_person_names(u), u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
+            names = {*linking_names(u)[1:], *self.short[i], u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
             for name in names:
                 owners.setdefault(name, []).append(i)
         return owners
@@ -185,7 +187,7 @@ class _Block:
         people: list[int] = []
         others: list[int] = []
         for i in self.owners[head]:
-            (people if head in short_person_names(self.units[i]) else others).append(i)
+            (people if head in self.short[i] else others).append(i)
         # Who bears a word as surname comes before who bears it as a rare first name, and before headlines that begin with a surname.
         people = [i for i in people if self.units[i].head.endswith(" " + head)] or people
         labels: Counter[str] = Counter()
@@ -275,15 +277,19 @@ class _Block:
 
     def clusters(self) -> list[Cluster]:
         """The clusters as they stand."""
-        return [self._cluster(g.members, g.wikidata, g.registry) for g in self.partition.clusters.values()]
+        return [
+            _cluster([self.units[i] for i in sorted(g.members)], g.wikidata, g.registry, self.owners)
+            for g in self.partition.clusters.values()
+        ]
 
-    def _cluster(self, members: Iterable[int], wikidata: set[str], registry: set[str]) -> Cluster:
-        units = [self.units[i] for i in sorted(members)]
-        labels: Counter[str] = Counter()
-        for u in units:
-            labels.update(u.labels)
-        name = canonical_name(units, self.owners)
-        return Cluster(tuple(u.key for u in units), name, majority(labels), min(wikidata, default=None), min(registry, default=None))
+
+def _cluster(units: Sequence[Unit], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]) -> Cluster:
+    """The cluster of these sorted units; `short` holds names that are short for others."""
+    labels: Counter[str] = Counter()
+    for u in units:
+        labels.update(u.labels)
+    name = canonical_name(units, short)
+    return Cluster(tuple(u.key for u in units), name, majority(labels), min(wikidata, default=None), min(registry, default=None))
 
 
 def _may_be_one_person(a: str, b: str) -> bool:

@@ -1,6 +1,7 @@
 """What flows through resolution: a document's names, their links, and the units that clusters are made of."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -66,7 +67,7 @@ class Unit:
     def key(self) -> tuple[str, str]:
         return (self.document, self.head)
 
-    @property
+    @cached_property
     def labels(self) -> dict[str, int]:
         total: dict[str, int] = {}
         for name in self.names:

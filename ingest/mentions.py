@@ -170,6 +170,26 @@ class _Finder:
                 if guarded is not None and not _touches(blocked, *guarded) and not _touches(self._degrees, *guarded):
                     self._vote(*guarded, UNKNOWN, {tag}, voices if needed > 1 else [], needed)
 
+        if self._english:
+            self._join()
+
+    def _join(self) -> None:
+        """Put together what belongs to one name: "Cor" and "Klugt" around "van der", "Merck" and "Co Inc" around "and"."""
+        joined: list[_Found] = []
+        for found in self._found:
+            gap = self._text[joined[-1].end : found.start] if joined and found.start - joined[-1].end < 16 else ""
+            particles = _PARTICLES.fullmatch(gap) and "NORP" not in (joined[-1].label, found.label)
+            if particles or (_AND.fullmatch(gap) and _PARTNERS.match(self._text, found.start)):
+                joined[-1].end = found.end
+                joined[-1].detectors |= found.detectors
+            else:
+                joined.append(found)
+        self._found = joined
+        for found in joined:
+            partners = _AND_PARTNERS.match(self._text, found.end)
+            if partners and len(self._overlapping(found.start, partners.end())) == 1:
+                found.end = partners.end()
+
     def _mended(self, names: Iterable[tuple[int, int, str]], runs: list[Span]) -> Iterator[tuple[int, int, str]]:
         for start, end, label in names:
             if label not in self._labels:
@@ -244,9 +264,17 @@ class _Finder:
         for found in self._found:
             if found.label == UNKNOWN:
                 found.label = known[self._text[found.start : found.end]]
-        for detector, of in (("repeat", known), ("surname", {s: "PERSON" for s in surnames if s not in known})):
-            for start, end, label in Matcher(of).find(self._words):
-                if not self._overlapping(start, end) and self._may_repeat(start, end, detector):
+        persons = {name for name, label in known.items() if label in ("PERSON", "PER")} | set(surnames)
+        named_inside = {self._text[f.start : f.end] for f in self._found if f.start not in self._starts}
+        only_surnames = {s: "PERSON" for s in surnames if s not in known}
+        for detector, of in (("repeat", known), ("surname", only_surnames)):
+            places = [p for p in Matcher(of).find(self._words) if not self._overlapping(p[0], p[1])]
+            named_inside |= {self._text[start:end] for start, end, _ in places if start not in self._starts}
+            for start, end, label in places:
+                name = self._text[start:end]
+                if not self._english or (
+                    self._may_be_person(start, name, named_inside) if name in persons else self._may_be_name(start, name)
+                ):
                     self._insert(_Found(start, end, label, {detector}))
 
     def _surname(self, name: str) -> str | None:
@@ -257,12 +285,11 @@ class _Finder:
             return None
         return parts[-1].removesuffix("'s").removesuffix("’s")
 
-    def _may_repeat(self, start: int, end: int, detector: str) -> bool:
-        if not self._english:
-            return True
-        name = self._text[start:end]
-        if detector == "surname":
-            return not is_common(name, _FUNCTION_WORD)
+    def _may_be_person(self, start: int, name: str, named_inside: set[str]) -> bool:
+        """A person's name that is a common word ("Jobs") needs a place inside a sentence before it counts at the start of one."""
+        return start not in self._starts or name in named_inside or not is_common(name, _FUNCTION_WORD)
+
+    def _may_be_name(self, start: int, name: str) -> bool:
         return not all(is_common(w, _VERY_COMMON) for w in _WORDS.findall(name)) and not (start in self._starts and is_common(name))
 
     def _overlapping(self, start: int, end: int) -> list[_Found]:
@@ -290,6 +317,10 @@ class _Finder:
 # How much likelier a word must be in lower case (natural logarithm) to count as common; chosen on the sets named in benchmarks/detection.py.
 _COMMON, _OFTEN_COMMON, _VERY_COMMON, _FUNCTION_WORD = 0.0, 1.5, 2.0, 3.0
 _NUMBERS = frozenset(("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "CARDINAL", "ORDINAL"))
+_PARTICLES = re.compile(r"\s(?:(?:van|von|vom|der|de|den|del|della|di|da|do|dos|das|du|la|le|bin|ibn|zu|zur|ter|ten|e|y)\s)+")
+_AND = re.compile(r"\s(?:and|&)\s")
+_PARTNERS = re.compile(r"(?:Co|Company|Sons|Bros|Brothers|Partners|Associates)\b")
+_AND_PARTNERS = re.compile(rf"{_AND.pattern}{_PARTNERS.pattern}(?:,? (?:Inc|Ltd|Corp|Plc)\b)?")
 _WORDS = re.compile(r"[^\W\d_]+")
 _JOINED = re.compile(r"[ \t\u00a0]?|-|[ ]?&[ ]?|\n|\. ?")
 

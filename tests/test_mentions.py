@@ -144,6 +144,13 @@ def test_a_name_cut_short_goes_on_to_the_institution_s_head():
     assert texts(made) == ["Guangzhou Opera House"]
 
 
+def test_parts_of_one_name_are_joined():
+    made = given_spans(
+        "Cor van der Klugt runs Merck and Co Inc now.", [("Cor", "PERSON"), ("Klugt", "PERSON"), ("Merck", "ORG"), ("Co Inc", "ORG")]
+    )
+    assert texts(made) == ["Cor van der Klugt", "Merck and Co Inc"]
+
+
 def test_nothing_but_signs_is_no_name():
     assert mend("a -- b", 2, 4, frozenset(), frozenset(), True) is None
 

@@ -46,7 +46,8 @@ def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletio
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
         keys = stage_keys.all_keys(connection, it.settings, knowledge)
-        stale = {stage: stages.outdated(connection, stage, keys[stage]) for stage in stage_keys.STAGES}
+        leaving = _documents_of(connection, (*scan.changed, *(old for old, _ in scan.moved), *scan.gone))
+        stale = {stage: [d for d in stages.outdated(connection, stage, keys[stage]) if d not in leaving] for stage in stage_keys.STAGES}
         requests = _wikidata_requests(connection, knowledge)
     finally:
         knowledge.close()
@@ -99,6 +100,10 @@ def _why(stage: str, stale: Mapping[str, Sequence[str]], coming: int) -> str:
         else "models, weights, settings or judgements changed, or an earlier run was cut short"
     )
     return f"{len(stale[stage]):,} {reason}"
+
+
+def _documents_of(connection: Connection, files: Sequence[sources.File]) -> set[str]:
+    return {name for file in files for name in documents.of_file(connection, file.source, file.file)}
 
 
 def _documents_coming(connection: Connection, scan: sources.Scan) -> int:

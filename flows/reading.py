@@ -1,6 +1,6 @@
 """From sources to documents: what has changed on disk is read; what cannot be read is set aside with its reason."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -34,42 +34,51 @@ def reader_key(settings: Settings) -> str:
     return "\n".join([reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
 
 
-def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> tuple[int, int]:
+def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
-    Returns how many documents were read and how many set aside. The file is marked as read last: after a crash it is read
-    again, and documents that are the same stay as they are. Raises WrongUse, unless `allow_deletions`, before more than a fifth
-    of a source goes with it.
+    The file is marked as read last: after a crash it is read again, and documents that are the same stay as they are. Raises
+    WrongUse, unless `allow_deletions`, before more than a fifth of a source goes with it.
     """
-    seen: set[str] = set()
-    counts = [0, 0]
     with run.engine.connect() as connection:
         before = documents.of_file(connection, file.source, file.file)
-    for batch in batched(_results(file, scan, run.settings), ROWS_AT_ONCE):
-        read = [d for d in batch if isinstance(d, Document)]
-        aside = [r for r in batch if isinstance(r, Rejection)]
-        seen.update(r.document for r in batch)
-        counts[0] += len(read)
-        counts[1] += len(aside)
-        with run.engine.begin() as connection:
-            forget(connection, [r.document for r in aside if r.document in before])
-            documents.save(connection, read, aside)
+        # With other settings than then, a document's language may come out otherwise.
+        same_settings = file.reader == sources.reader_of(connection, file)
+        held = documents.held_of_file(connection, file.source, file.file) if same_settings else {}
+    seen: set[str] = set()
+    for batch in batched(_results(file, scan, run.settings, held), ROWS_AT_ONCE):
+        seen.update(name for name, _ in batch)
+        read = [d for _, d in batch if isinstance(d, Document)]
+        aside = [r for _, r in batch if isinstance(r, Rejection)]
+        if read or aside:
+            with run.engine.begin() as connection:
+                forget(connection, [r.document for r in aside if r.document in before])
+                documents.save(connection, read, aside)
     if not allow_deletions:
         with run.engine.connect() as connection:
             sources.check_loss(file.source, len(before - seen), len(documents.of_source(connection, file.source)), "documents")
     with run.engine.begin() as connection:
         forget(connection, sorted(before - seen))
         sources.record(connection, [file])
-    return counts[0], counts[1]
 
 
-def _results(file: File, scan: Scan, settings: Settings) -> Iterator[Document | Rejection]:
+def _results(
+    file: File, scan: Scan, settings: Settings, held: Mapping[str, tuple[str, str]]
+) -> Iterator[tuple[str, Document | Rejection | None]]:
+    """The names of what a file holds, each with its document or rejection, None when it is `held` (digest, language) unchanged."""
     if file.problem:
-        yield _set_aside(file, file.name, Unreadable("", file.problem))
+        yield file.name, _set_aside(file, file.name, Unreadable("", file.problem))
         return
     for result in read_file(scan.path(file), reader_options(settings)):
         name = f"{file.name}/{result.suffix}" if result.suffix else file.name
-        yield _set_aside(file, name, result) if isinstance(result, Unreadable) else _document(file, name, result, settings)
+        if isinstance(result, Unreadable):
+            yield name, _set_aside(file, name, result)
+            continue
+        digest, language = held.get(name, ("", ""))
+        if language and Document(name, file.source, file.file, result.title, language, result.text, result.metadata).digest == digest:
+            yield name, None  # its language, the costliest thing to find out, is known
+        else:
+            yield name, _document(file, name, result, settings)
 
 
 def _set_aside(file: File, name: str, result: Unreadable) -> Rejection:

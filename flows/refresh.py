@@ -21,13 +21,18 @@ def refresh(home: Path, config: Path | None, removed: Sequence[str] = ()) -> Run
     run = Run.open(home, config)
     status = "failed"
     try:
-        run.record([Change("document-gone", gone_id(d)) for d in removed])
+        record_removed(run, removed)
         bring_up_to_date(run)
         status = "done"
     finally:
         run.end(status)
     reporting.write(home, config)
     return run
+
+
+def record_removed(run: Run, removed: Sequence[str]) -> None:
+    """Put the documents that a correction took out into the history."""
+    run.record([Change("document-gone", gone_id(d)) for d in removed])
 
 
 def bring_up_to_date(run: Run) -> None:

@@ -130,3 +130,10 @@ def of_source(connection: Connection, source: str) -> set[str]:
 def all_names(connection: Connection) -> set[str]:
     """The names of all documents and rejections."""
     return {name for table in (documents, rejected) for name in connection.execute(select(table.c.document)).scalars()}
+
+
+def held_of_file(connection: Connection, source: str, file: str) -> dict[str, tuple[str, str]]:
+    """The documents that came from one file of a source, with (digest, language)."""
+    statement = select(documents.c.document, documents.c.digest, documents.c.language)
+    rows = connection.execute(statement.where(documents.c.source == source, documents.c.file == file))
+    return {r.document: (r.digest, r.language) for r in rows}

@@ -524,3 +524,10 @@ def drop(connection: Connection, removed: Iterable[File]) -> None:
     """Forget files, in the transaction that removes their documents."""
     for batch in batched(removed, 500):
         connection.execute(delete(files).where(tuple_(files.c.source, files.c.file).in_([(file.source, file.file) for file in batch])))
+
+
+def reader_of(connection: Connection, file: File) -> str | None:
+    """The key of the options that a file was last read with, None when it never was."""
+    statement = select(files.c.reader).where(files.c.source == file.source, files.c.file == file.file)
+    found: str | None = connection.execute(statement).scalar()
+    return found

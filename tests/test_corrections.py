@@ -441,24 +441,13 @@ def test_a_correction_amid_changed_settings_hides_no_work(place: Place, make_pla
     assert not problem, problem
 
 
-def test_a_correction_after_a_run_that_died_hides_no_work(place: Place, make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_correction_after_a_run_that_died_hides_no_work(place: Place, make_place: MakePlace) -> None:
     place.write({"b.txt": "VLMR rose in Kiel. Siemens, Siemens.", "d.txt": "Kiel grew."})
-    with monkeypatch.context() as patch:
-        patch.setattr("home_fixtures._STEPS", (_die,))
-        with pytest.raises(_Died):
-            place.ingest()
+    place.ingest(dies_after=0)
     same(place, "Velmora Group", "VLMR")
     place.refresh()
     place.ingest()
     equals_a_fresh_home(place, make_place)
-
-
-class _Died(Exception):
-    pass
-
-
-def _die(_run: object) -> None:
-    raise _Died
 
 
 def test_corrections_stand_beside_a_knowledge_base(place: Place, make_place: MakePlace) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import create_engine, text
 
 from flows import exports, ingesting, loading, summarizing
 from flows.home import Home
@@ -25,7 +24,6 @@ from flows.run import Run
 from graph import vectors
 from graph.model import EDGES, NODES
 from ingest import pipelines
-from ingest.state import metadata
 
 COMPARED = ("documents", "rejected", "chunks", "mentions", "entities", "relations", "decisions", "communities", "review", "redirects")
 INDEXES = ("chunks", "entities", "communities")
@@ -166,15 +164,6 @@ def change_corpus(folder: Path) -> None:
     (folder / "stein.txt").unlink()
     (folder / "talks.txt").rename(folder / "peace.txt")
     (folder / "new.txt").write_text("Aurelia Energy and Borealis Power made peace in Oslo, said Ingrid Falk.\n", encoding="utf-8")
-
-
-def drop_tables(url: str) -> None:
-    """Empty a state store on a server."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(text("SELECT 1"))
-    metadata.drop_all(engine)
-    engine.dispose()
 
 
 def kill_and_compare(work: Path, kills: int, seed: int, reset: Callable[[], None] = lambda: None) -> dict[str, int]:

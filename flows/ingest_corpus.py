@@ -7,7 +7,7 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
-from flows import ingesting, loading
+from flows import artifacts, ingesting, loading
 from flows.orchestration import Interrupted
 from flows.run import Run, as_prefect_task
 from ingest.errors import ServerAway
@@ -36,6 +36,8 @@ load_graph = task(
 )
 index_vectors = task(loading.index_chunks_and_entities, name="index vectors", cache_policy=NO_CACHE)
 
+STEPS = (find_chunks, find_mentions, find_relations, name_mentions, link_names, resolve_entities, load_graph, index_vectors)
+
 
 def _run_name() -> str:
     given = flow_run.get_parameters()
@@ -59,14 +61,11 @@ def ingest_corpus(
         remember_registry(run, registry_file)
         scan = scan_sources(run, paths, allow_deletions, keep_gone)
         read_documents(run, scan, allow_deletions)
-        find_chunks(run)
-        find_mentions(run)
-        find_relations(run)
-        name_mentions(run)
-        link_names(run)
-        resolve_entities(run)
-        load_graph(run)
-        index_vectors(run)
+        progress = artifacts.begin_progress("From documents to the graph")
+        for done, step in enumerate(STEPS, 1):
+            step(run)
+            artifacts.show_progress(progress, done, len(STEPS))
+        artifacts.publish(run)
         status = "done"
     except Interrupted:
         status = "stopped"

@@ -6,7 +6,7 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
-from flows import summarizing
+from flows import artifacts, summarizing
 from flows.run import Run
 
 divide = task(summarizing.divide, name="divide the graph", cache_policy=NO_CACHE)
@@ -30,6 +30,7 @@ def summarize_communities(home: str, config: str | None = None, fresh: bool = Fa
         divide(run, fresh)
         summarise(run)
         load_communities(run)
+        artifacts.publish(run)
         status = "done"
     except BaseException as error:
         run.notes.append(f"Ended early: {error}")

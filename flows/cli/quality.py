@@ -1,4 +1,4 @@
-"""Commands that ask how good the graph is: the audit, and fitting the weights of linking."""
+"""Commands that ask how good the graph is: the audit, the check, and fitting the weights of linking."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, opened, out, print_json, print_table, reading
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, opened, out, print_json, print_table, reading, writing
 from flows.progress import console
 from ingest.errors import WrongUse
 
@@ -205,3 +205,33 @@ def _show_curve(title: str, bins: "Sequence[Bin]") -> None:
     out.print()
     rows = ((f"{b.low:.1f} to {b.high:.1f}", b.mentions, b.confidence, b.right, "█" * round(20 * b.right)) for b in bins)
     print_table(title, ("confidence", "mentions", "mean", "right", ""), rows, right=(1, 2, 3))
+
+
+@app.command()
+def check(
+    repair: Annotated[bool, typer.Option("--repair", help="Make what differs again from the state.")] = False,
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare state, graph store and vector indexes, and say what differs. Ends with 1 when something does and is not repaired."""
+    from flows import checking
+
+    with writing(home, config) as it:  # a check while a run writes would see half of its work
+        found = checking.check(it.home, it.settings, it.engine)
+        if repair:
+            checking.repair(home, config, found)
+        left = checking.check(it.home, it.settings, it.engine) if repair and found else found
+    if as_json:
+        print_json({"found": list(map(asdict, found)), "left": list(map(asdict, left))})
+    elif not found:
+        out.print("State, graph and indexes agree.")
+    else:
+        rows = ((f.where, f.what, f.count, ", ".join(f.examples), "no" if f in left else "yes") for f in found)
+        print_table("What differs", ("where", "what", "count", "such as", "repaired"), rows, right=(2,))
+    if left:
+        advice = (
+            "A new ingest may mend the state; please report it." if repair else "polyonym check --repair makes graph and indexes again."
+        )
+        console.print(f"[bold red]polyonym:[/bold red] {len(left):,} findings. {advice}", soft_wrap=True)
+        raise typer.Exit(1)

@@ -56,8 +56,8 @@ class Manifest:
 def update(folder: Path, name: str, wanted: Mapping[str, str], vectors: Callable[[list[str]], Vectors], model: str) -> int:
     """Make index `name` hold exactly the entries of `wanted` (id to content hash), and return how many entries changed.
 
-    `vectors` is asked, in sorted batches, for the vectors (n, dimension) of the ids that are new, whose content hash
-    changed, or that another model made; they are normalised here. A count of 0 means that no file was touched.
+    `vectors` is asked, in sorted batches, for the vectors (n, dimension) of what the index does not hold of this model under
+    any id; they are normalised here. A count of 0 means that no file was touched.
     Raises Damaged when the index that is there cannot be trusted.
     """
     held = manifest(folder, name)
@@ -72,13 +72,16 @@ def update(folder: Path, name: str, wanted: Mapping[str, str], vectors: Callable
     if not wanted:
         discard(folder, name)
         return removed
-    kept = [i for i in old if i in wanted and old[i][1] == wanted[i]]
-    parts = [_normalised(vectors(batch), len(batch)) for batch in batched(changed, _EMBED_AT_ONCE)]
+    # The same content may have got another id: the chunks of a document that was moved do.
+    holder = {content: i for i, (_, content) in old.items()}
+    kept = [i for i in wanted if wanted[i] in holder]
+    asked = sorted(i for i in wanted if wanted[i] not in holder)
+    parts = [_normalised(vectors(batch), len(batch)) for batch in batched(asked, _EMBED_AT_ONCE)]
     if kept:
-        parts.insert(0, _kept_vectors(folder, name, kept))
+        parts.insert(0, _kept_vectors(folder, name, [holder[wanted[i]] for i in kept]))
     if len({part.shape[1] for part in parts}) > 1:
         raise ValueError(f"{name}: the model {model} gives vectors of another dimension than before")
-    ids = kept + changed
+    ids = kept + asked
     order = sorted(range(len(ids)), key=ids.__getitem__)
     matrix = np.concatenate(parts)[order]
     ids = [ids[i] for i in order]

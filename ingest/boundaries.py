@@ -24,6 +24,7 @@ _BREAK = re.compile(r"\n+")
 _COMMA = re.compile(r",\s+(?!(?:Inc|Ltd|LLC|Llc|Co|Corp|Jr|Sr|LP|PLC|S\.?A|N\.?V)\b)(?=[A-Z])")
 _AND = re.compile(r"\s(?:and|&)\s(?=[A-Z])")
 _INNER = re.compile(r"(?<=\S)\s([a-z]+)\s(?=\S)")
+_CONTRACTION = re.compile(r"['’](?:s|m|d|re|ve|ll)\Z")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -121,6 +122,8 @@ def _strip_words(text: str, start: int, end: int, sentence_starts: frozenset[int
         return start + found.end(), end
     if (found := _LAST_WORD.search(piece)) and _is_lower(found[1]) and found[1].rstrip(".") not in word_list("legal"):
         return start, start + found.start()
+    if (found := _FIRST_WORD.match(piece)) and start in sentence_starts and found[1] in word_list("opening"):
+        return start + found.end(), end
     if (found := _FIRST_WORD.match(piece)) and _is_lower(found[1]) and found[1] not in word_list("particle"):
         return start + found.end(), end
     return start, end
@@ -135,10 +138,11 @@ def is_junk(name: str) -> bool:
     interjection, a pronoun as written ("US" is none)."""
     if len(name.rstrip(".")) < 2 or not _LETTER.search(name) or _MARKUP.search(name) or name.islower():
         return True
-    return name.rstrip(".") in _junk_words()
+    word = name.rstrip(".")
+    return word in _junk_words() or _CONTRACTION.split(word)[0] in word_list("pronoun")
 
 
 @cache
 def _junk_words() -> frozenset[str]:
-    lists = (word_list(kind) for kind in ("pronoun", "interjection", "degree", "month", "day"))
+    lists = (word_list(kind) for kind in ("pronoun", "opening", "interjection", "degree", "month", "day"))
     return frozenset(word.rstrip(".") for words in lists for word in words)

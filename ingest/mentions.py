@@ -152,6 +152,7 @@ class _Finder:
         self._ends = frozenset(e for _, e in where.sentences)
         self._words = words(document.text)
         self._degrees = degree_spans(document.text) if self._english else []
+        self._numbers: list[Span] = []  # where a recogniser saw a date, a sum or the like
         self._found: list[_Found] = []  # sorted, never overlapping
 
     def add_recognised(self, voters: list[tuple[str, Recognition]]) -> None:
@@ -159,7 +160,7 @@ class _Finder:
         runs = [list(_runs(self._text, seen.proper, self._ends)) if self._english else [] for _, seen in voters]
         spans = [(name, list(self._mended(seen.names, of))) for (name, seen), of in zip(voters, runs, strict=True)]
         tags = [("run" if i == 0 else f"run:{name}", seen.proper) for i, (name, seen) in enumerate(voters)]
-        blocked = sorted((s, e) for _, seen in voters for s, e, label in seen.names if label in _NUMBERS)
+        self._numbers = sorted((s, e) for _, seen in voters for s, e, label in seen.names if label in _NUMBERS)
         voices = [(f"ner:{name}", [(s, e) for s, e, _ in of]) for name, of in spans] + tags
         for name, of in reversed(spans):
             for start, end, label in of:
@@ -167,7 +168,7 @@ class _Finder:
         for (tag, _), tagged in zip(tags, runs, strict=True):
             for run in tagged:
                 guarded = self._guarded_run(*run)
-                if guarded is not None and not _touches(blocked, *guarded) and not _touches(self._degrees, *guarded):
+                if guarded is not None and not _touches(self._numbers, *guarded) and not _touches(self._degrees, *guarded):
                     self._vote(*guarded, UNKNOWN, {tag}, voices if needed > 1 else [], needed)
 
         if self._english:
@@ -268,7 +269,9 @@ class _Finder:
         named_inside = {self._text[f.start : f.end] for f in self._found if f.start not in self._starts}
         only_surnames = {s: "PERSON" for s in surnames if s not in known}
         for detector, of in (("repeat", known), ("surname", only_surnames)):
-            places = [p for p in Matcher(of).find(self._words) if not self._overlapping(p[0], p[1])]
+            places = [
+                p for p in Matcher(of).find(self._words) if not self._overlapping(p[0], p[1]) and not _touches(self._numbers, p[0], p[1])
+            ]
             named_inside |= {self._text[start:end] for start, end, _ in places if start not in self._starts}
             for start, end, label in places:
                 name = self._text[start:end]

@@ -156,7 +156,7 @@ def test_nothing_but_signs_is_no_name():
 
 
 @pytest.mark.parametrize(
-    "name", ["B.A.", "Ph.D.", "March", "Monday", "We", "us", "X", "http://a.b", "<b>", "x ≤ Y", "Mhm", "somebody", "42"]
+    "name", ["B.A.", "Ph.D.", "March", "Monday", "We", "us", "X", "http://a.b", "<b>", "x ≤ Y", "Mhm", "It’s", "Then", "somebody", "42"]
 )
 def test_junk_is_no_name(name):
     assert is_junk(name)
@@ -199,6 +199,13 @@ def test_names_and_surnames_are_found_again_with_regard_to_case():
 def test_a_common_word_that_was_a_name_once_is_no_name_at_a_sentence_s_start():
     made = given_spans("She joined Promise last year. Promise him nothing.", [("Promise", "ORG")])
     assert len(made) == 1
+
+
+def test_a_surname_that_is_a_common_word_needs_a_place_inside_a_sentence():
+    text = "Theresa May spoke. It was May 2017. May she stay? Steve Jobs and Jobs alone. Jobs left."
+    made = given_spans(text, [("Theresa May", "PERSON"), ("May 2017", "DATE"), ("Steve Jobs", "PERSON")])
+    assert [m.start for m in made if m.text == "Jobs"] == [text.index("Jobs alone"), text.index("Jobs left")]
+    assert text.index("May 2017") not in {m.start for m in made}
 
 
 def test_degrees_with_their_subjects_are_no_names():

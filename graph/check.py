@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, select
 from graph.communities import communities, members
 from graph.difference import difference, properties_hash
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
-from graph.store import GraphStore, check_owner, read_version, wanted
+from graph.store import GraphStore, check_owner, distrust, wanted
 from graph.summaries import load as load_summaries
 from graph.summaries import summaries
 from ingest.chunks import chunks
@@ -61,11 +61,8 @@ def check_graph(engine: Engine, store: GraphStore, home: str) -> list[Finding]:
         try:
             marker = store.marker()
             check_owner(marker, home)
-            if marker is None:
-                return [Finding("graph", "marker missing: nothing was loaded yet, or the store was emptied")]
-            known = read_version(connection, store.projection)
-            if marker.version not in (known.version, known.upcoming):
-                return [Finding("graph", f"marker of load {marker.version}, while the last one of this home was {known.version}")]
+            if reason := distrust(connection, store, marker):
+                return [Finding("graph", reason)]
             return _compare_graph(connection, store)
         except Damaged as error:
             return [Finding("graph", f"store damaged: {error}")]

@@ -62,7 +62,7 @@ class EdgeKind:
 
 NODES = (
     NodeKind("Document", {"id": "STRING", "title": "STRING", "language": "STRING", "source": "STRING"}),
-    NodeKind("Chunk", {"id": "STRING", "document": "STRING", "start": "INT64", "end": "INT64", "tokens": "INT64", "text": "STRING"}),
+    NodeKind("Chunk", {"id": "STRING", "document": "STRING", "start_at": "INT64", "end_at": "INT64", "tokens": "INT64", "text": "STRING"}),
     NodeKind(
         "Entity",
         {
@@ -81,7 +81,7 @@ NODES = (
 )
 EDGES = (
     EdgeKind("HAS_CHUNK", "Document", "Chunk", ("target", "source"), {}),
-    EdgeKind("MENTIONS", "Chunk", "Entity", ("source", "target", "start", "end"), {"start": "INT64", "end": "INT64", "text": "STRING"}),
+    EdgeKind("MENTIONS", "Chunk", "Entity", ("source", "target", "start_at", "end_at"), {"start_at": "INT64", "end_at": "INT64", "text": "STRING"}),
     EdgeKind(
         "RELATED",
         "Entity",

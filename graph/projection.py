@@ -45,7 +45,7 @@ def _chunks(connection: Connection) -> Iterator[Properties]:
     c = chunks.c
     statement = select(c.chunk, c.document, c.start_at, c.end_at, c.tokens, c.text).order_by(by_code_point(connection, c.chunk))
     for chunk, document, start, end, tokens, text in rows_of(connection, statement):
-        yield {"id": chunk, "document": document, "start": start, "end": end, "tokens": tokens, "text": text}
+        yield {"id": chunk, "document": document, "start_at": start, "end_at": end, "tokens": tokens, "text": text}
 
 
 def _entities(connection: Connection) -> Iterator[Properties]:
@@ -85,7 +85,7 @@ def _mentions(connection: Connection) -> Iterator[Properties]:
     columns = (c.chunk, memberships.c.entity_id, m.start_at, m.end_at, m.text)
     statement = select(*columns).select_from(joined).order_by(by_code_point(connection, c.chunk))
     for _, rows in groupby(rows_of(connection, statement), key=lambda row: row[0]):
-        found = [dict(zip(("source", "target", "start", "end", "text"), row, strict=True)) for row in rows]
+        found = [dict(zip(("source", "target", "start_at", "end_at", "text"), row, strict=True)) for row in rows]
         yield from sorted(found, key=lambda properties: edge_id(_MENTIONS, properties))
 
 

@@ -16,10 +16,13 @@ from graph.model import EDGES, NODES, EdgeKind, NodeKind, identity
 from graph.projection import elements
 from graph.query import Answer
 from ingest.errors import Damaged, WrongUse
-from ingest.state import metadata
+from ingest.state import get_fact, metadata, set_fact
 
 BATCH = 5000
 """Rows written in one transaction of a store."""
+
+_MODEL = properties_hash({kind.name: repr(kind) for kind in (*NODES, *EDGES)})
+"""What the graph is made of: a store that was filled by other rules is filled anew."""
 
 versions = Table(
     "projection_versions",
@@ -103,19 +106,18 @@ def load(
     """Bring `store` to what the state says, writing the difference only; `progress` is told of every batch's size.
 
     With `start_over` the store is emptied first and filled anew, as it is without being asked when its marker is missing or
-    of another load than the last. Raises WrongUse when the store belongs to another home, Damaged when an embedded store
+    of another load than the last, and when the model of the graph has changed. Raises WrongUse when the store belongs to another home, Damaged when an embedded store
     is broken (not with `start_over`), ServerAway when a server stays away.
     """
-    with engine.connect() as connection:
-        known = read_version(connection, store.projection)
     marker = _marker(store, start_over)
     check_owner(marker, home)
-    trusted = {known.version, known.upcoming} if store.lasting else {known.version}
-    fresh = start_over or marker is None or marker.version not in trusted
-    if fresh:
-        with engine.begin() as connection:
+    with engine.begin() as connection:
+        known = read_version(connection, store.projection)
+        fresh = start_over or bool(distrust(connection, store, marker))
+        if fresh:
             forget(connection, store.projection)
             write_version(connection, store.projection, Version())
+            set_fact(connection, _model_fact(store), _MODEL)
     unfinished = store.lasting and not fresh and known.upcoming != known.version
     version = known.upcoming if unfinished else 1 + max(known.version, known.upcoming, marker.version if marker else 0)
     loading = _Loading(engine, store, Marker(home, version), progress)
@@ -138,6 +140,18 @@ def check_owner(marker: Marker | None, home: str) -> None:
         )
 
 
+def distrust(connection: Connection, store: GraphStore, marker: Marker | None) -> str:
+    """Why what is acknowledged says nothing of what the store holds, so that the next load starts over; "" when it does."""
+    known = read_version(connection, store.projection)
+    if marker is None:
+        return "nothing was loaded yet, or the store was emptied: it has no marker"
+    if marker.version != known.version and not (store.lasting and marker.version == known.upcoming):
+        return f"the store was filled by load {marker.version}, the last load of this home was {known.version}"
+    if get_fact(connection, _model_fact(store)) != _MODEL:
+        return "the store was filled by another version of polyonym, which had other nodes or relationships"
+    return ""
+
+
 def wanted(connection: Connection, kind: NodeKind | EdgeKind) -> Iterator[Wanted]:
     """What a graph store should hold of one kind, with hashes, by id."""
     for id_, properties in elements(connection, kind):
@@ -155,6 +169,10 @@ def write_version(connection: Connection, projection: str, version: Version) -> 
     """Keep what is known of a projection's loads."""
     connection.execute(delete(versions).where(versions.c.projection == projection))
     connection.execute(versions.insert(), {"projection": projection, **asdict(version)})
+
+
+def _model_fact(store: GraphStore) -> str:
+    return f"graph_model:{store.projection}"
 
 
 def _marker(store: GraphStore, start_over: bool) -> Marker | None:

@@ -44,14 +44,14 @@ def test_every_mention_stands_in_each_chunk_in_which_it_starts(engine: Engine) -
     fill(engine, THREE)
     graph = wanted_of(engine)
     chunks = {c["id"]: c for c in graph["Chunk"]}
-    found = {(chunks[m["source"]]["document"], m["start"], m["text"]) for m in graph["MENTIONS"]}
+    found = {(chunks[m["source"]]["document"], m["start_at"], m["text"]) for m in graph["MENTIONS"]}
     assert found == {
         ("a.txt", 0, "Thing 1"), ("a.txt", 9, "Thing 2"), ("a.txt", 18, "Thing 1"), ("a.txt", 27, "Thing 3"),
         ("b.txt", 0, "Thing 2"), ("b.txt", 9, "Thing 1"),
     }  # fmt: skip
     for mention in graph["MENTIONS"]:
         chunk = chunks[mention["source"]]
-        assert chunk["start"] <= mention["start"] < chunk["end"]
+        assert chunk["start_at"] <= mention["start_at"] < chunk["end_at"]
     assert len(graph["MENTIONS"]) > len(found), "the chunks share a part"
 
 
@@ -102,7 +102,7 @@ def test_everything_ascends_by_an_id_of_its_own(refilled: Engine, names: list[st
 
 @given(st.sampled_from(EDGES), st.text(), st.text(), st.integers(0), st.integers(0))
 def test_an_edges_id_says_all_that_is_needed_to_find_it(kind: EdgeKind, last: str, predicate: str, start: int, end: int) -> None:
-    properties = {"source": "e1", "target": "e2", "type": "causes", "predicate": predicate, "start": start, "end": end}
-    properties[kind.identity[-1]] = {"end": end, "source": last}.get(kind.identity[-1], predicate)
+    properties = {"source": "e1", "target": "e2", "type": "causes", "predicate": predicate, "start_at": start, "end_at": end}
+    properties[kind.identity[-1]] = {"end_at": end, "source": last}.get(kind.identity[-1], predicate)
     wanted = {name: properties[name] for name in kind.identity}
     assert identity(kind, edge_id(kind, properties)) == wanted

@@ -1,0 +1,58 @@
+"""The queries of docs/graph-model.md run in both stores, and find the same."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Neo4jServer
+from graph_state import fill, new_state
+
+from graph.embedded import Embedded
+from graph.model import EDGES, MARKER, NODES
+from graph.neo4j import Neo4j
+from graph.store import GraphStore, load
+
+PAGE = (Path(__file__).parent.parent / "docs" / "graph-model.md").read_text(encoding="utf-8")
+QUERIES = re.findall(r"```cypher\n(.*?)```", PAGE, re.DOTALL)
+
+
+def filled(store: GraphStore, folder: Path) -> GraphStore:
+    engine = new_state(folder / "state.db")
+    fill(engine, {"a.txt": [1, 2, 1, 3], "b.txt": [2, 1], "c.txt": [1, 4, 5], "d.txt": [5, 2, 3]})
+    load(engine, store, "home")
+    return store
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> GraphStore:
+    folder = tmp_path_factory.mktemp("embedded")
+    return filled(Embedded(folder / "graph"), folder)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, neo4j_server: Neo4jServer) -> Iterator[GraphStore]:
+    neo4j_server.empty()
+    store = Neo4j(neo4j_server.url, neo4j_server.user, neo4j_server.password)
+    yield filled(store, tmp_path_factory.mktemp("neo4j-state"))
+    store.close()
+
+
+def test_the_page_has_queries() -> None:
+    assert len(QUERIES) >= 10
+
+
+@pytest.mark.parametrize("cypher", QUERIES, ids=range(len(QUERIES)))
+def test_a_query_of_the_page_finds_something(embedded: GraphStore, cypher: str) -> None:
+    assert embedded.query(cypher).rows
+
+
+@pytest.mark.parametrize("cypher", QUERIES, ids=range(len(QUERIES)))
+def test_a_query_of_the_page_finds_the_same_in_neo4j(embedded: GraphStore, server: GraphStore, cypher: str) -> None:
+    assert server.query(cypher) == embedded.query(cypher)
+
+
+def test_the_page_names_every_kind_and_property() -> None:
+    for kind in (*NODES, MARKER, *EDGES):
+        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{kind.name}` |"))
+        assert [name for name in kind.properties if f"`{name}`" not in row] == []

@@ -68,10 +68,11 @@ class Home:
             probe.touch()
             probe.unlink()
         except OSError as error:
-            raise WrongUse(
-                f"The home {self.path} cannot be written: {error.strerror}. Give another with --home, or mend its rights."
-            ) from error
+            raise self._unwritable(error) from error
         return self._open(settings)
+
+    def _unwritable(self, error: OSError) -> WrongUse:
+        return WrongUse(f"The home {self.path} cannot be written: {error.strerror}. Give another with --home, or mend its rights.")
 
     def _open(self, settings: Settings) -> Engine:
         from flows import tables  # noqa: F401  (a store is opened with all its tables; they take a second to import)
@@ -80,12 +81,16 @@ class Home:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the home for writing. Raises HomeHeld, naming the holder, while another process holds it.
+        """Hold the home for writing, making its folder. Raises HomeHeld, naming the holder, while another process holds it.
 
-        The kernel lets go of the lock when its process ends, however it ends.
+        The kernel lets go of the lock when its process ends, however it ends. Raises WrongUse when the folder cannot be written.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a+", encoding="utf-8") as file:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / "lock").open("a+", encoding="utf-8")
+        except OSError as error:
+            raise self._unwritable(error) from error
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -96,7 +101,10 @@ class Home:
                 json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds"), "command": " ".join(sys.argv)})
             )
             file.flush()
-            yield
+            try:
+                yield
+            finally:
+                file.truncate(0)  # a command may name a document that it has removed
 
 
 @dataclass(frozen=True)

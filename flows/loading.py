@@ -5,15 +5,16 @@ from contextlib import closing, contextmanager
 from uuid import uuid4
 
 import numpy as np
-from graph.neo4j import Neo4j
 from numpy.typing import NDArray
 from sqlalchemy import Engine
 
 from flows.home import Home
+from flows.orchestration import clean_point
 from flows.run import Run
 from flows.settings import Settings
 from graph import cards, store, vectors
 from graph.embedded import Embedded
+from graph.neo4j import Neo4j
 from graph.store import GraphStore
 from ingest import chunks, model_outputs
 from ingest.embedding import encode_kept
@@ -41,10 +42,20 @@ def open_graph(home: Home, settings: Settings) -> Iterator[GraphStore]:
         yield Embedded(home.graph)
 
 
+def stopping(advance: Callable[[int], None]) -> Callable[[int], None]:
+    """Steps that take long and are safe to leave at any moment: they end when the user asks for it."""
+
+    def tell(steps: int) -> None:
+        clean_point()
+        advance(steps)
+
+    return tell
+
+
 def load_graph(run: Run) -> None:
     """Write into the graph store what it lacks, and delete from it what is no more."""
     with open_graph(run.home, run.settings) as graph, run.timings.stage("Loading the graph", None, "nodes and edges") as stage:
-        written = store.load(run.engine, graph, home_id(run.engine), stage.advance)
+        written = store.load(run.engine, graph, home_id(run.engine), stopping(stage.advance))
         counts = graph.counts()
     run.written.nodes += written.nodes
     run.written.relationships += written.relationships
@@ -74,7 +85,7 @@ def index(run: Run, name: str, title: str, wanted: dict[str, str], texts: Callab
     with run.timings.stage(title, None, "vectors") as stage:
 
         def embed(ids: list[str]) -> NDArray[np.float32]:
-            return encode_kept(run.engine, run.embedder, texts(ids), owner, stage.advance)
+            return encode_kept(run.engine, run.embedder, texts(ids), owner, stopping(stage.advance))
 
         run.written.vectors += vectors.update(run.home.vectors, name, wanted, embed, run.embedder.name)
     with run.engine.begin() as connection:

@@ -36,7 +36,7 @@ def summarise(run: Run) -> None:
         else None
     )
     with run.timings.stage("Summarising", None, "communities") as stage:
-        told = summaries.summarise(run.engine, run.embedder.count_tokens, model, stage.advance)
+        told = summaries.summarise(run.engine, run.embedder.count_tokens, model, loading.stopping(stage.advance))
     run.written.summaries += told.written
     run.notes += told.notes
 

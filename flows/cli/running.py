@@ -1,6 +1,8 @@
 """Commands that run the flows: ingest, communities, plan, serve."""
 
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -8,8 +10,8 @@ from rich.markup import escape
 
 from flows import orchestration
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, VerboseOption, out, print_json, print_table, reading
-from flows.home import Home
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, VerboseOption, opened, out, print_json, print_table
+from flows.home import Home, Opened
 from flows.settings import load_settings
 from ingest.errors import WrongUse
 
@@ -35,8 +37,8 @@ def ingest(
     if registry is not None and not registry.is_file():
         raise WrongUse(f"The registry {registry} does not exist.")
     place = Home(home)
-    place.make(load_settings(home, config)).dispose()
-    with place.held():
+    with place.held():  # first: two that start at once must not both make the state
+        place.make(load_settings(home, config)).dispose()
         orchestration.prepare(place, verbose)
         from flows.nightly import ingest_and_summarize
 
@@ -87,8 +89,13 @@ def plan(
     """Say what `ingest` would do, without writing anything: documents by kind of change, work by stage, an estimate of the time."""
     from flows import plan as planning
 
-    with reading(home, config) as (it, connection):
-        found = planning.plan(it, connection, paths, allow_deletions)
+    with ExitStack() as stack:
+        if (settings := load_settings(home, config)).state_url or (home / "state.db").exists():
+            it = opened(home, config)
+        else:  # before the first run: planned for an empty home that is thrown away
+            place = Home(Path(stack.enter_context(TemporaryDirectory())))
+            it = Opened(place, settings, place.make(settings))
+        found = planning.plan(it, stack.enter_context(it.engine.connect()), paths, allow_deletions)
     if as_json:
         print_json(found)
         return

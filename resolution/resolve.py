@@ -100,7 +100,23 @@ def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator
     for (document, head), names in sorted(groups.items()):
         names.sort(key=lambda n: n.name)
         link = _link_of(head, names, made)
-        yield Unit(document, head, tuple(names), link.wikidata_id if link else None, link.registry_id if link else None)
+        # A sure link to another item is exclusive evidence: such a name is a thing of its own, whatever it is short for.
+        apart = [n for n in names if n.name != head and _differ(link, made.get((document, n.name)))]
+        yield _unit(document, head, [n for n in names if n not in apart], link)
+        for name in apart:
+            yield _unit(document, name.name, [name], made[document, name.name])
+
+
+def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None) -> Unit:
+    return Unit(document, head, tuple(names), link.wikidata_id if link else None, link.registry_id if link else None)
+
+
+def _differ(a: Link | None, b: Link | None) -> bool:
+    """Whether two links lead to different items of one source."""
+    if a is None or b is None:
+        return False
+    pairs = ((a.wikidata_id, b.wikidata_id), (a.registry_id, b.registry_id))
+    return any(x is not None and y is not None and x != y for x, y in pairs)
 
 
 def _link_of(head: str, names: Sequence[DocumentName], made: Mapping[tuple[str, str], Link]) -> Link | None:

@@ -100,7 +100,7 @@ def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapp
         found.update(_co_occurrences(document.document, start, end, held))
         if _is_parsed(start, end, held):
             payload = parses[content_hash(document.text[start:end])]
-            found.update(_Sentence(document.document, start, held, payload).relations())
+            found.update(_Sentence(document, start, held, payload).relations())
     return sorted(found, key=astuple)
 
 
@@ -166,8 +166,9 @@ _Reached = tuple[int, str]  # a mention's place among the sentence's, and the wo
 class _Sentence:
     """One parsed sentence with its mentions; finds the typed relations."""
 
-    def __init__(self, document: str, offset: int, mentions: Sequence[Mention], payload: bytes) -> None:
-        self._document = document
+    def __init__(self, document: Document, offset: int, mentions: Sequence[Mention], payload: bytes) -> None:
+        self._document = document.document
+        self._text = document.text
         self._offset = offset
         self._mentions = mentions
         self._tokens = [_Token(*row) for row in orjson.loads(payload)]
@@ -235,12 +236,21 @@ class _Sentence:
         if named and also:
             if all(self._mentions[m].label in ("GPE", "LOC") for m in (named[0], also[0])):  # "Paris, France"
                 yield from self._relate(named, "part of", [(also[0], "")], apposed)
-            else:
+            elif self._is_bracketed(also[0]):  # "Samuel Clemens (Mark Twain)"; commas also stand in lists
                 yield from self._relate(named, "be", [(also[0], "")], apposed)
         elif named:
             yield from self._relate(named, "", [r for r in self._reach(apposed) if r[1]], apposed)
         elif also:
             yield from self._relate(also, "", [r for r in self._reach(noun) if r[1]], apposed)
+
+    def _is_bracketed(self, number: int) -> bool:
+        """Whether a mention alone in brackets gives the one before it another name: an abbreviation, or a name of the same kind."""
+        if number == 0:
+            return False
+        name, before = self._mentions[number], self._mentions[number - 1]
+        opening, closing = self._text[before.end : name.start].strip(), self._text[name.end : name.end + 1]
+        abbreviates = name.text.isupper() and name.text[0] == before.text[0].upper()
+        return opening in ("(", "[") and closing in (")", "]") and (abbreviates or name.label == before.label == "PERSON")
 
     def _of_role(self, head: int) -> Iterator[Relation]:
         """Roles: "Acme chief executive Jane Doe", "Acme's spokesman Lee": the role that stands between two names."""
@@ -262,8 +272,8 @@ class _Sentence:
                 if a.text == b.text or not words:
                     continue
                 type_, swapped = _types().get(words, (RELATED, False))
-                if type_ == "says":
-                    type_ = RELATED
+                if type_ == "says" or (type_ == "contains" and "PERSON" in (a.label, b.label)):
+                    type_, swapped = RELATED, False
                 start, end = self._evidence(a, b, at, type_)
                 if swapped:
                     a, b = b, a

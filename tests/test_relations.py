@@ -82,8 +82,19 @@ def test_a_place_set_beside_a_place_lies_in_it_and_other_names_are_the_same():
         ("France", "contains", "", "Paris")
     }
     assert ("Samuel Clemens", "is_a", "", "Mark Twain") in typed(
-        "Samuel Clemens (Mark Twain) lived here.", ["Samuel Clemens", "Mark Twain"]
+        "Samuel Clemens (Mark Twain) lived here.", ["Samuel Clemens", "Mark Twain"], {"Samuel Clemens": "PERSON", "Mark Twain": "PERSON"}
     )
+
+
+def test_an_abbreviation_in_brackets_is_the_same_thing_and_a_list_is_not():
+    names = ["World Health Organization", "WHO"]
+    assert ("World Health Organization", "is_a", "", "WHO") in typed("The World Health Organization (WHO) met.", names)
+    assert {r[1] for r in typed("They make tablets (Surface, Kindle).", ["Surface", "Kindle"])} == set()
+
+
+def test_a_place_contains_things_and_no_people():
+    found = typed("Ann Lee, located in Boston, left.", ["Ann Lee", "Boston"], {"Ann Lee": "PERSON", "Boston": "GPE"})
+    assert found == {("Ann Lee", "related_to", "located in", "Boston")}
 
 
 def test_evidence_is_the_words_from_one_name_to_the_other():

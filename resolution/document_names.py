@@ -6,7 +6,7 @@ a shortened organisation's name, "the Court". This is worth more than all that i
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
 from ingest.documents import Document
 from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
-from resolution.grouping import Grouping, Name, apply_rules
+from resolution.grouping import Grouping, Name, Span, apply_rules
 from resolution.names import normalise, region_of
 from resolution.units import DocumentName
 
@@ -71,36 +71,58 @@ mention_names = Table(
 )
 
 
-def group(document: Document, mentions: Sequence[Mention]) -> tuple[list[DocumentName], list[MentionName]]:
+COREFERENT = "COREF"
+"""The label of a mention that is no name ("she", "the firm") and was found by a coreference model."""
+
+
+def group(
+    document: Document, mentions: Sequence[Mention], chains: Sequence[Sequence[Span]] = ()
+) -> tuple[list[DocumentName], list[MentionName]]:
     """The document's names with the group that each belongs to, and each mention's name. Both sorted; pure.
 
-    Mentions of other documents must not be among `mentions`; of several with one span the first counts.
+    Mentions of other documents must not be among `mentions`; of several with one span the first counts. `chains` are a coreference
+    model's (see coreference): names in one chain are grouped, and a mention labelled COREF goes under the first name of its chain, or
+    under none.
     """
     ordered = sorted({(m.start, m.end): m for m in reversed(mentions)}.values(), key=lambda m: (m.start, -m.end))
-    names, of_mention = _named(document.text, ordered)
-    grouping = apply_rules(document.text, names)
-    return _rows(document.document, names, grouping), of_mention(document.document)
+    names, rows = _named(document, [m for m in ordered if m.label != COREFERENT])
+    grouping = apply_rules(document.text, names, chains)
+    name_of = {(r.start, r.end): r.name for r in rows}
+    rows += _coreferent(document.document, [(m.start, m.end) for m in ordered if m.label == COREFERENT], chains, name_of)
+    return _rows(document.document, names, grouping), sorted(rows, key=lambda r: (r.start, -r.end))
 
 
-def _named(text: str, mentions: Sequence[Mention]) -> tuple[dict[str, Name], Callable[[str], list[MentionName]]]:
+def _coreferent(
+    document: str, spans: Sequence[Span], chains: Sequence[Sequence[Span]], name_of: Mapping[Span, str]
+) -> Iterator[MentionName]:
+    """The names of mentions that are none, numbered after the names' own mentions, which so keep their numbers."""
+    antecedent = {span: name_of[first] for chain in chains for first in sorted(set(chain) & set(name_of))[:1] for span in chain}
+    count = Counter(name_of.values())
+    for span in spans:
+        if span in antecedent and span not in name_of:
+            yield MentionName(document, *span, antecedent[span], count[antecedent[span]])
+            count[antecedent[span]] += 1
+
+
+def _named(document: Document, mentions: Sequence[Mention]) -> tuple[dict[str, Name], list[MentionName]]:
     labels: dict[str, Counter[str]] = {}
     for m in mentions:
         labels.setdefault(m.text.casefold(), Counter())[m.label] += 1
     starts = {m.start: m for m in reversed(mentions)}
     names: dict[str, Name] = {}
-    rows: list[tuple[int, int, str, int]] = []
+    rows: list[MentionName] = []
     for m in mentions:
         mine = labels[m.text.casefold()]
         name = normalise(m.text, person=mine["PERSON"] * 2 > mine.total())
-        region = _region_after(text, m, starts)
+        region = _region_after(document.text, m, starts)
         if region and "," not in name and region != name:
             name = f"{name}, {region}"
         entry = names.setdefault(name, Name(name))
-        rows.append((m.start, m.end, name, entry.count))
+        rows.append(MentionName(document.document, m.start, m.end, name, entry.count))
         entry.spans.append((m.start, m.end))
         entry.surfaces[m.text] += 1
         entry.labels[m.label] += 1
-    return names, lambda document: [MentionName(document, *row) for row in rows]
+    return names, rows
 
 
 def _region_after(text: str, mention: Mention, starts: dict[int, Mention]) -> str | None:

@@ -114,11 +114,12 @@ class Grouping:
         return is_place_name(name) or (known is not None and known.type == "PLACE")
 
 
-def apply_rules(text: str, names: dict[str, Name]) -> Grouping:
-    """Put each name under its owner, if it has one in this document."""
+def apply_rules(text: str, names: dict[str, Name], chains: Sequence[Sequence[Span]] = ()) -> Grouping:
+    """Put each name under its owner, if it has one in this document; what a coreference model says comes after the rules."""
     grouping = Grouping(text, names)
     for rule in _RULES:
         rule(grouping)
+    _coreferent(grouping, chains)
     return grouping
 
 
@@ -380,6 +381,16 @@ def _regions(g: Grouping) -> None:
     """ "Cambridge" → "Cambridge, Massachusetts", when the document names one region only."""
     for short in g.free():
         g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(short.name + ", ")], "region")
+
+
+def _coreferent(g: Grouping, chains: Sequence[Sequence[Span]]) -> None:
+    """Names that a coreference model puts into one chain, the shorter under the longest; never a person under what is none."""
+    named = {span: n for n in g.in_order for span in n.spans}
+    for chain in chains:
+        found = sorted({named[s].name for s in chain if s in named}, key=lambda n: (-len(n), n))
+        for short in found[1:]:
+            if (g.names[short].type == "PERSON") == (g.names[found[0]].type == "PERSON"):
+                g.attach(g.names[short], g.names[found[0]], "coreference")
 
 
 _RULES: tuple[Callable[[Grouping], None], ...] = (

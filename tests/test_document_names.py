@@ -165,3 +165,15 @@ def test_tables_keep_what_they_are_given(tmp_path: Path) -> None:
         assert list(document_names.load_mentions(connection, ["d"])) == rows
         document_names.replace(connection, ["d"], [], [])
         assert not list(document_names.load(connection))
+
+
+def test_a_coreference_chain_gives_pronouns_their_name() -> None:
+    document, mentions = read("[Ada Lovelace|PERSON] wrote. [She|COREF] met [the Countess|PERSON]. [It|COREF] rained.")
+    chain = [(m.start, m.end) for m in mentions[:3]]
+    names, rows = group(document, mentions, [chain])
+    assert [(document.text[r.start : r.end], r.name, r.ordinal) for r in rows] == [
+        ("Ada Lovelace", "ada lovelace", 0),
+        ("She", "ada lovelace", 1),
+        ("the Countess", "countess", 0),
+    ]
+    assert {n.name: (n.group, n.count) for n in names} == {"ada lovelace": ("ada lovelace", 1), "countess": ("ada lovelace", 1)}

@@ -21,11 +21,11 @@ from ingest.recognition import RECIPE, Recognition, read, recognise
 from ingest.sentences import Span, sentences
 from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
 
-LABELS = ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "PER", "MISC")
-"""The recognisers' labels that become mentions by default: all kinds of names, no numbers, no times."""
-
 UNKNOWN = "OTHER"
 """The label of a name that was found by its tags alone and never by a recogniser."""
+
+LABELS = ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "PER", "MISC", UNKNOWN)
+"""The labels that become mentions by default: all kinds of names, no numbers, no times."""
 
 RULES = 1
 """Raise when the rules below change what is found: the stage of mentions is then done again."""
@@ -111,7 +111,7 @@ def find_mentions(
     One recogniser: its spans, mended, plus guarded runs of proper-noun tags that it passed over. With a second one, four
     voters (each one's spans and tags) and what two of them touch is kept, the second one's spans before the first one's.
     Then the patterns, of which the longest wins, and what was found once is found wherever it stands. The rules that rest on
-    English spelling (runs, junk, lower-case edges) are for English alone.
+    English spelling (runs, junk, lower-case edges) are for English alone. `labels` are those to keep; patterns are kept whatever theirs.
     """
     finder = _Finder(document, where, frozenset(labels))
     voters = [(first.name, _of_document(where, first))]
@@ -307,6 +307,8 @@ class _Finder:
         starts = [s for s, _ in self._sentences]
         result = []
         for found in self._found:
+            if found.label == UNKNOWN and UNKNOWN not in self._labels and "pattern" not in found.detectors:
+                continue
             first = max(0, bisect_right(starts, found.start) - 1)
             last = max(0, bisect_left(starts, found.end) - 1)
             sentence = (self._sentences[first][0], self._sentences[last][1])

@@ -172,6 +172,7 @@ def test_numbers_and_times_are_left_out_unless_asked_for():
     names = [("May 1999", "DATE"), ("Siemens", "ORG")]
     assert texts(given_spans(text, names)) == ["Siemens"]
     assert texts(given_spans(text, names, labels=(*LABELS, "DATE"))) == ["May 1999", "Siemens"]
+    assert texts(given_spans("Grumbacher paid Siemens.", [("Siemens", "ORG")], ["Grumbacher"], labels=("ORG",))) == ["Siemens"]
     assert texts(given_spans("She speaks Basque well.", [("Basque", "LANGUAGE")])) == ["Basque"]
 
 

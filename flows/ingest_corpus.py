@@ -58,8 +58,8 @@ def ingest_corpus(
     run.as_task = as_prefect_task
     status = "failed"
     try:
+        scan = scan_sources(run, paths, allow_deletions, keep_gone)  # first: it may stop the run, with nothing changed
         remember_registry(run, registry_file)
-        scan = scan_sources(run, paths, allow_deletions, keep_gone)
         read_documents(run, scan, allow_deletions)
         progress = artifacts.begin_progress("From documents to the graph")
         for done, step in enumerate(STEPS, 1):

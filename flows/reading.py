@@ -54,11 +54,12 @@ def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
             with run.engine.begin() as connection:
                 forget(connection, [r.document for r in aside if r.document in before])
                 documents.save(connection, read, aside)
-    if not allow_deletions:
+    lost = before - seen
+    if lost and not allow_deletions:
         with run.engine.connect() as connection:
-            sources.check_loss(file.source, len(before - seen), len(documents.of_source(connection, file.source)), "documents")
+            sources.check_loss(file.source, len(lost), len(documents.of_source(connection, file.source)), "documents")
     with run.engine.begin() as connection:
-        forget(connection, sorted(before - seen))
+        forget(connection, sorted(lost))
         sources.record(connection, [file])
 
 

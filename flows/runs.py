@@ -8,7 +8,7 @@ from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
 from ingest.documents import content_hash
 from ingest.errors import WrongUse
-from ingest.state import Json, insert_rows, metadata
+from ingest.state import Json, insert_rows, metadata, select_where_in
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,10 @@ def gone_id(document: str) -> str:
 
 def forget_documents(connection: Connection, names: Sequence[str]) -> None:
     """Take the names of these documents out of the history; what happened to them stays countable."""
-    for name in names:
-        of_it = run_changes.c.kind.startswith("document-") & (run_changes.c.id == name)
-        connection.execute(run_changes.update().where(of_it).values(id=gone_id(name)))
+    of_documents = run_changes.c.kind.startswith("document-")
+    told = select(run_changes.c.id).where(of_documents).distinct()
+    for name in sorted({row.id for row in select_where_in(connection, told, run_changes.c.id, names)}):
+        connection.execute(run_changes.update().where(of_documents, run_changes.c.id == name).values(id=gone_id(name)))
 
 
 def load(connection: Connection) -> list[RunRecord]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Column, Connection, Table, Text, select
+from sqlalchemy import Column, Connection, Index, Table, Text, select
 
 from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
 
@@ -43,22 +43,24 @@ documents = Table(
     "documents",
     metadata,
     Column("document", Text, primary_key=True),
-    Column("source", Text, nullable=False, index=True),
+    Column("source", Text, nullable=False),
     Column("file", Text, nullable=False),
     Column("digest", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("language", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("metadata", Json, nullable=False),
+    Index("documents_by_file", "source", "file"),
 )
 
 rejected = Table(
     "rejected",
     metadata,
     Column("document", Text, primary_key=True),
-    Column("source", Text, nullable=False, index=True),
+    Column("source", Text, nullable=False),
     Column("file", Text, nullable=False),
     Column("reason", Text, nullable=False),
+    Index("rejected_by_file", "source", "file"),
 )
 
 

@@ -147,8 +147,8 @@ class Place:
         With `dies_after` it goes no further than so many steps behind the reading of the files, and is not closed.
         """
         with self._running(dies_after is not None) as run:
-            ingesting.remember_registry(run, str(registry) if registry else None)
             scan = ingesting.scan_sources(run, [str(p) for p in paths or (self.source,)], allow_deletions, keep_gone)
+            ingesting.remember_registry(run, str(registry) if registry else None)
             ingesting.read_documents(run, scan, allow_deletions)
             for step in STEPS[:dies_after]:
                 step(run)

@@ -1,0 +1,305 @@
+"""The command itself, as a user runs it: exit codes, JSON on standard output, guards, and two runs at once. Real processes, with Prefect."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from flows.exports import KINDS
+from flows.home import Home
+
+ROOT = Path(__file__).parents[1]
+COMMAND = [sys.executable, "-c", "from flows.cli import main; main()"]
+ENVIRONMENT = {
+    **{key: value for key, value in os.environ.items() if not key.startswith(("POLYONYM_", "PREFECT_"))},
+    "PYTHONPATH": str(ROOT),
+    "POLYONYM_PROCESSES": "1",
+    "COLUMNS": "200",
+}
+TEXTS = {
+    "brief.txt": "Mette Lindqvist leads Velmora Group in Hamburg. Lindqvist joined Velmora in 2019.",
+    "news/grid.txt": "The North Sea Grid Authority (NSGA) fined Velmora Group. The NSGA sits in Esbjerg.\n\nMette Lindqvist objected.",
+    "news/court.txt": "Lindqvist told the court in Hamburg that Siemens had left.",
+    "empty.txt": "",
+}
+pytestmark = pytest.mark.slow
+
+
+class Ended:
+    """What came of a command."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def started(*words: object, **options: Any) -> "subprocess.Popen[str]":
+    given = {"env": ENVIRONMENT, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.Popen([*COMMAND, *map(str, words)], **given)
+
+
+def polyonym(*words: object, code: int = 0, **options: Any) -> Ended:
+    """Run a command, which must end with `code`."""
+    process = started(*words, **options)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == code, f"polyonym {' '.join(map(str, words))} ended with {process.returncode}:\n{err}\n{out[-2000:]}"
+    return Ended(process.returncode, out, err)
+
+
+def write(folder: Path, documents: Mapping[str, str]) -> Path:
+    for name, content in documents.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `docs` and a `home` that has read them; tests work on copies."""
+    folder = tmp_path_factory.mktemp("filled")
+    write(folder / "docs", TEXTS)
+    report = polyonym("ingest", folder / "docs", "--home", folder / "home", "--json").json
+    assert report["status"] == "done" and report["counts"]["documents"] == 3 and report["written"]["nodes"] > 3
+    assert report["documents"] == {"new": 3, "changed": 0, "moved": 0, "gone": 0, "unchanged": 0}
+    assert [row["document"] for row in report["set_aside"]] == ["empty.txt"]
+    assert (folder / "home" / "report.html").exists() and json.loads((folder / "home" / "report.json").read_bytes()) == report
+    return folder
+
+
+@pytest.fixture
+def place(filled: Path, tmp_path: Path) -> Iterator[Path]:
+    """A home that was moved together with its documents, as homes at rest may be; standing in its folder, so that `docs` is `docs`."""
+    shutil.copytree(filled / "home", tmp_path / "home")
+    shutil.copytree(filled / "docs", tmp_path / "docs")
+    yield tmp_path
+
+
+def test_what_is_there_can_be_read_as_json(filled: Path) -> None:
+    home = ("--home", filled / "home")
+    status = polyonym("status", *home, "--json").json
+    assert status["counts"]["documents"] == 3 and status["last_run"]["status"] == "done" and status["pending"] == {}
+    [source] = polyonym("sources", *home, "--json").json
+    assert source["source"] == str(filled / "docs") and (source["documents"], source["set_aside"]) == (3, 1)
+    assert {"key": "chunk_tokens", "value": 200, "default": 200}.items() <= next(
+        row for row in polyonym("settings", *home, "--json").json if row["key"] == "chunk_tokens"
+    ).items()
+    assert {"united", "apart"} == polyonym("names", *home, "--json").json.keys()
+    assert polyonym("explain", "Mette Lindqvist", *home, "--json").json
+    [run] = polyonym("runs", *home, "--json").json
+    assert (run["run"], run["status"]) == (1, "done")
+    rows = polyonym("query", "MATCH (e:Entity) RETURN e.name AS name ORDER BY name", *home, "--json").json
+    assert {"name": "Mette Lindqvist"} in rows
+    assert polyonym("search", "who leads Velmora", *home, "--json").json
+    assert polyonym("judgements", *home, "--json").json == []
+    assert polyonym("plan", filled / "docs", *home, "--json").json["work"] == []
+
+
+def test_every_export_is_sorted_json_lines(filled: Path, tmp_path: Path) -> None:
+    for kind in KINDS:
+        found = polyonym("export", kind, "--home", filled / "home")
+        polyonym("export", kind, "-o", tmp_path / kind, "--home", filled / "home")
+        assert (tmp_path / kind).read_text(encoding="utf-8") == found.out
+        assert len({tuple(row) for row in found.lines}) <= 1, "the same keys in the same order"
+    mentions = [json.loads(line) for line in (tmp_path / "mentions").read_text(encoding="utf-8").splitlines()]
+    assert all(TEXTS[m["document"]][m["start"] : m["end"]] == m["text"] for m in mentions)
+    entities = {json.loads(line)["entity_id"] for line in (tmp_path / "entities").read_text(encoding="utf-8").splitlines()}
+    assert {m["entity_id"] for m in mentions} == entities
+
+
+def test_a_second_run_writes_nothing_and_a_change_is_carried_through(filled: Path, tmp_path: Path) -> None:
+    """Also: a home can be moved, and takes the documents from their old place."""
+    shutil.copytree(filled / "home", tmp_path / "home")
+    report = polyonym("ingest", filled / "docs", "--home", tmp_path / "home", "--json").json
+    assert report["written"] == {"nodes": 0, "relationships": 0, "vectors": 0, "summaries": 0}
+    assert report["files"] == {"new": 0, "changed": 0, "moved": 0, "gone": 0, "unchanged": 4}
+    polyonym("judge", "same", "Velmora Group", "Siemens", "--note", "a test", "--home", tmp_path / "home")
+    nodes = polyonym("export", "entities", "--home", tmp_path / "home").lines
+    assert [{"Velmora Group", "Siemens"} <= {a["name"] for a in n["aliases"]} for n in nodes].count(True) == 1
+    [judged] = polyonym("judgements", "export", "--home", tmp_path / "home").lines
+    assert (judged["kind"], judged["note"]) == ("same", "a test")
+    refused = polyonym("judge", "different", "Siemens", "Velmora Group", "--home", tmp_path / "home", code=2)
+    assert "contradicts" in refused.err and judged["judgement"] in refused.err
+    polyonym("undo", judged["judgement"], "--home", tmp_path / "home")
+    polyonym("remove", "news/court.txt", "--home", tmp_path / "home")
+    documents = {row["document"] for row in polyonym("export", "documents", "--home", tmp_path / "home").lines}
+    assert documents == {"brief.txt", "news/grid.txt"}
+    assert b"court" not in (tmp_path / "home" / "lock").read_bytes()
+    changes = polyonym("diff", 2, 5, "--home", tmp_path / "home", "--json").json
+    assert len(changes["document-gone"]) == 1 and "Siemens" not in json.dumps(changes)
+
+
+# Exit code 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("ingest", "nowhere"), "no such file or folder"),
+        (("ingest", "docs", "--registry", "none.jsonl"), "none.jsonl does not exist"),
+        (("ingest", "docs", "--config", "none.toml"), "none.toml does not exist"),
+        (("status",), "no home of polyonym yet"),
+        (("export", "nothing"), "There is no export"),
+        (("explain", "Nobody"), "no home of polyonym yet"),
+        (("undo", "j1"), "no home of polyonym yet"),
+        (("ingest",), "Missing argument"),
+    ],
+)
+def test_wrong_use_is_told_in_one_message(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    write(tmp_path / "docs", TEXTS)
+    ended = polyonym(*words, "--home", tmp_path / "home", code=2, cwd=tmp_path)
+    assert message in " ".join(ended.err.split()) and "Traceback" not in ended.err
+
+
+def test_a_first_run_can_be_planned(tmp_path: Path) -> None:
+    write(tmp_path / "docs", TEXTS)
+    planned = polyonym("plan", tmp_path / "docs", "--home", tmp_path / "home", "--json").json
+    assert planned["files"]["new"] == 4 and planned["seconds"] is None
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_source_that_is_gone_stops_the_run_before_anything_is_deleted(place: Path) -> None:
+    polyonym("ingest", "docs", "--home", "home", cwd=place)
+    before = polyonym("export", "mentions", "--home", "home", cwd=place).out
+    assert before
+    (place / "docs").rename(place / "away")
+    ended = polyonym("ingest", "docs", "--home", "home", code=2, cwd=place)
+    assert "is missing" in ended.err and "--allow-deletions" in ended.err
+    (place / "away").rename(place / "docs")
+    (place / "docs" / "brief.txt").unlink()
+    for command in ("ingest", "plan"):
+        ended = polyonym(command, "docs", "--home", "home", code=2, cwd=place)
+        assert "more than a fifth" in ended.err and "--allow-deletions" in ended.err
+    assert polyonym("export", "mentions", "--home", "home", cwd=place).out == before
+    report = polyonym("ingest", "docs", "--home", "home", "--allow-deletions", "--json", cwd=place).json
+    assert report["documents"]["gone"] == 1
+
+
+# Exit codes 3 and 5
+
+
+def test_a_home_that_is_held_names_its_holder(place: Path) -> None:
+    with Home(place / "home").held():
+        for words in (("ingest", "docs"), ("judge", "same", "Velmora Group", "Siemens"), ("communities",)):
+            ended = polyonym(*words, "--home", "home", code=3, cwd=place)
+            assert f"process {os.getpid()}" in ended.err
+        polyonym("status", "--home", "home", cwd=place)
+        polyonym("export", "entities", "--home", "home", cwd=place)
+
+
+def test_of_two_runs_at_once_one_is_told_who_holds_the_home(tmp_path: Path) -> None:
+    """On a home that is not there yet, so that both want to make it."""
+    write(tmp_path / "docs", TEXTS)
+    both = [started("ingest", tmp_path / "docs", "--home", tmp_path / "home") for _ in range(2)]
+    ended = [(process, process.communicate(timeout=600)[1]) for process in both]
+    assert sorted(process.returncode for process, _ in ended) == [0, 3], [err for _, err in ended]
+    (winner,), ((_, told),) = ([p for p, _ in ended if p.returncode == 0], [e for e in ended if e[0].returncode == 3])
+    assert f"process {winner.pid}" in told or "just started" in told
+
+
+@pytest.mark.parametrize("damage", ["newer", "no database", "cut short"])
+def test_a_state_that_cannot_be_trusted_is_refused_and_left_alone(place: Path, damage: str) -> None:
+    state = place / "home" / "state.db"
+    if damage == "newer":
+        engine = create_engine(f"sqlite:///{state}")
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE facts SET value = '99' WHERE key = 'schema_version'"))
+        engine.dispose()
+    else:
+        state.write_bytes(b"no database at all" * 400 if damage == "no database" else state.read_bytes()[:5000])
+    before = state.read_bytes()
+    for words in (("status",), ("ingest", "docs")):
+        ended = polyonym(*words, "--home", "home", code=5, cwd=place)
+        assert ("newer" if damage == "newer" else "damaged") in ended.err and "Traceback" not in ended.err
+    assert state.read_bytes() == before
+
+
+# An ordinary user before a home that only root may write
+
+
+def as_nobody() -> Callable[[], None] | None:
+    """Makes a child an ordinary user; None when we are one ourselves. Skips where such a user cannot run Python."""
+    if os.geteuid() != 0:
+        return None
+
+    def become() -> None:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+    tried = subprocess.run([sys.executable, "-c", "import flows.cli"], env=ENVIRONMENT, preexec_fn=become, capture_output=True, cwd="/")
+    if tried.returncode != 0:
+        pytest.skip("an ordinary user cannot run this Python")
+    return become
+
+
+def test_a_read_only_home_is_told_and_left_alone(place: Path) -> None:
+    become = as_nobody()
+    for folder in (place, *place.parents[:3]):
+        folder.chmod(0o755)
+    for path in [place / "home", *(place / "home").rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    before = {p: p.read_bytes() for p in (place / "home").rglob("*") if p.is_file()}
+    try:
+        ended = polyonym("ingest", "docs", "--home", "home", code=2, cwd=place, preexec_fn=become)
+        assert "cannot be written" in ended.err and "--home" in ended.err and "Traceback" not in ended.err
+        assert {p: p.read_bytes() for p in (place / "home").rglob("*") if p.is_file()} == before
+    finally:
+        for path in [place / "home", *(place / "home").rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+# Interrupted
+
+
+def test_an_interrupted_run_stops_at_a_clean_point_and_the_next_one_finishes(tmp_path: Path) -> None:
+    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(300)})
+    process = started("ingest", tmp_path / "docs", "--home", tmp_path / "home")
+    assert process.stderr
+    told = ""
+    for line in process.stderr:
+        told += line
+        if line.startswith("Reading"):
+            process.send_signal(signal.SIGINT)
+            break
+    out, rest = process.communicate(timeout=600)
+    assert process.returncode == 130, told + rest
+    assert "clean point" in rest and "the same command goes on from here" in " ".join(rest.split()) and "Traceback" not in rest + out
+    [run] = polyonym("runs", "--home", tmp_path / "home", "--json").json
+    assert run["status"] == "stopped"
+    report = polyonym("ingest", tmp_path / "docs", "--home", tmp_path / "home", "--json").json
+    assert report["status"] == "done" and report["counts"]["documents"] == 300
+    assert report["files"]["unchanged"] == 300, "what was read is not read again"
+
+
+def test_a_second_interrupt_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(300)})
+    process = started("ingest", tmp_path / "docs", "--home", tmp_path / "home")
+    assert process.stderr
+    for line in process.stderr:
+        if line.startswith("Reading"):
+            process.send_signal(signal.SIGINT)
+        if "clean point" in line:
+            time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            break
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    report = polyonym("ingest", tmp_path / "docs", "--home", tmp_path / "home", "--json").json
+    assert report["status"] == "done" and report["counts"]["documents"] == 300

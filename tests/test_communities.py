@@ -91,15 +91,16 @@ def test_an_unchanged_graph_keeps_its_partition_and_a_fresh_one_is_a_fresh_homes
     assert compute(graph, None, max_size) == compute(graph, Partition("", ()), max_size)
 
 
-@settings(max_examples=60, deadline=None)
-@given(graphs, st.randoms(use_true_random=False))
-def test_ids_do_not_sway_the_division_of_a_fresh_graph(edges: Edges, chance: random.Random) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_ids_do_not_sway_the_division_of_a_fresh_graph(seed: int) -> None:
+    chance = random.Random(seed)
+    edges = planted(seed=seed, within=0.25, between=400)  # so loose that the order in which nodes are looked at decides much
     old = sorted({e for pair in edges for e in pair})
     new = dict(zip(old, chance.sample([f"x{i:03}" for i in range(900)], len(old)), strict=True))
     renamed = {(min(new[a], new[b]), max(new[a], new[b])): w for (a, b), w in edges.items()}
-    there = compute(graph_of(renamed, {new[e]: f"name of {e}" for e in old}), max_size=6)
+    there = compute(graph_of(renamed, {new[e]: f"name of {e}" for e in old}), max_size=20)
     back = {n: e for e, n in new.items()}
-    assert {(level, frozenset(back[e] for e in group)) for level, group in sets(there)} == sets(compute(graph_of(edges), max_size=6))
+    assert {(level, frozenset(back[e] for e in group)) for level, group in sets(there)} == sets(compute(graph_of(edges), max_size=20))
 
 
 def test_finds_the_planted_groups_and_divides_what_is_too_large() -> None:

@@ -6,7 +6,7 @@ that of solving everything anew (promise 1).
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
@@ -24,6 +24,8 @@ from resolution.unit_index import UnitKey
 from resolution.units import Cluster, DocumentName, Link, Solution, Unit
 
 STAGE = "resolve"
+SURE = 0.7
+"""The confidence from which a link may join or part names; a weaker one is shown, and decides nothing else."""
 _MOVED = "moved_documents"
 Describe = Callable[[str | None, str | None], str | None]
 
@@ -93,7 +95,7 @@ def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describ
 def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator[Unit]:
     """The units of these documents (of all for None), with their links as judged."""
     known = judgements.load(connection)
-    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, wanted))}
+    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, wanted)) if _is_sure(k)}
     groups: dict[tuple[str, str], list[DocumentName]] = {}
     for name in document_names.load(connection, wanted):
         groups.setdefault((name.document, name.group), []).append(name)
@@ -105,6 +107,10 @@ def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator
         yield _unit(document, head, [n for n in names if n not in apart], link)
         for name in apart:
             yield _unit(document, name.name, [name], made[document, name.name])
+
+
+def _is_sure(link: Link) -> bool:
+    return link.registry_id is not None or (link.wikidata_id is not None and link.confidence >= SURE)
 
 
 def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None) -> Unit:
@@ -121,7 +127,7 @@ def _differ(a: Link | None, b: Link | None) -> bool:
 
 def _link_of(head: str, names: Sequence[DocumentName], made: Mapping[tuple[str, str], Link]) -> Link | None:
     """The link that counts for a group: its head's, else the surest of its names'."""
-    held = [k for n in names if (k := made.get((n.document, n.name))) and (k.wikidata_id or k.registry_id)]
+    held = [k for n in names if (k := made.get((n.document, n.name)))]
     return max(held, key=lambda k: (k.name == head, k.registry_id is not None, k.confidence, k.name), default=None)
 
 
@@ -191,7 +197,9 @@ def _store(
         identity.load(connection),
         moves(connection),
     )
-    made = [_entity(i, n.name, c, list(_names(c, by_key)), describe) for i, n, c in zip(assignment.ids, newcomers, clusters, strict=True)]
+    said = _commonest_links(connection, known, newcomers)
+    linked = [replace(c, wikidata_id=c.wikidata_id or q) for c, q in zip(clusters, said, strict=True)]
+    made = [_entity(i, n.name, c, list(_names(c, by_key)), describe) for i, n, c in zip(assignment.ids, newcomers, linked, strict=True)]
     entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))
     identity.write(connection, assignment)
     decisions.replace(connection, sorted({u.head for u in units} | {m.name for m in old}), solution.decisions)
@@ -216,6 +224,21 @@ def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Seq
 def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Judgement]) -> str:
     """The name by which a cluster's entity is shown."""
     return judgements.display_name(known, ((n.document, n.name) for n in _names(cluster, by_key))) or cluster.name
+
+
+def _commonest_links(connection: Connection, known: Sequence[Judgement], newcomers: Sequence[Newcomer]) -> list[str | None]:
+    """For each newcomer the Wikidata id that most of its mentions are linked to, sure or not; ties go to the surer, then the older."""
+    documents = sorted({d for n in newcomers for d, _ in n.parts})
+    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, documents)) if k.wikidata_id}
+    result = []
+    for newcomer in newcomers:
+        votes: dict[str, tuple[int, float]] = {}
+        for part, count in newcomer.parts.items():
+            if link := made.get(part):
+                held = votes.get(str(link.wikidata_id), (0, 0.0))
+                votes[str(link.wikidata_id)] = (held[0] + count, max(held[1], link.confidence))
+        result.append(min(votes, key=lambda q: (-votes[q][0], -votes[q][1], len(q), q), default=None))
+    return result
 
 
 def _entity(entity_id: str, shown: str, cluster: Cluster, names: Sequence[DocumentName], describe: Describe) -> Entity:

@@ -10,7 +10,8 @@ from ingest import documents, mentions, stages
 from ingest.documents import Document
 from ingest.mentions import Mention
 from resolution import document_names, judgements, links, wikidata
-from resolution.document_names import MentionName
+from resolution.coreference import coreferences
+from resolution.document_names import COREFERENT, MentionName
 from resolution.resolve import Resolved, resolve
 from resolution.splits import with_splits
 from resolution.units import DocumentName, Link
@@ -22,25 +23,38 @@ def name_batch(run: Run, batch: Batch) -> int:
     with run.engine.connect() as connection:
         texts = list(documents.load(connection, batch.documents))
         found: dict[str, list[Mention]] = defaultdict(list)
-        for mention in mentions.load(connection, batch.documents):
-            found[mention.document].append(mention)
+        held_before = list(mentions.load(connection, batch.documents))
+        for mention in held_before:
+            if mention.label != COREFERENT:  # those are of the model before
+                found[mention.document].append(mention)
         parts = judgements.split_names(judgements.load(connection))
     names: list[DocumentName] = []
     named: list[MentionName] = []
     for document in texts:
-        of_names, of_mentions = _named(document, found[document.document], parts)
+        held = found[document.document]
+        chains: tuple[tuple[tuple[int, int], ...], ...] = ()
+        if document.language == "en" and run.settings.coreference_model:
+            told = coreferences(run.settings.coreference_model, document, held)
+            held += told.mentions
+            chains = told.chains
+        of_names, of_mentions = _named(document, held, chains, parts)
         names += of_names
         named += of_mentions
     with run.engine.begin() as connection:
+        if run.settings.coreference_model or any(m.label == COREFERENT for m in held_before):
+            mentions.replace(connection, batch.documents, (m for held in found.values() for m in held))
         document_names.replace(connection, batch.documents, names, named)
         stages.mark(connection, "names", {d: batch.keys[d] for d in batch.documents})
     return len(names)
 
 
 def _named(
-    document: Document, found: list[Mention], parts: Mapping[tuple[str, str, int], str]
+    document: Document,
+    found: list[Mention],
+    chains: tuple[tuple[tuple[int, int], ...], ...],
+    parts: Mapping[tuple[str, str, int], str],
 ) -> tuple[list[DocumentName], list[MentionName]]:
-    names, named = document_names.group(document, found)
+    names, named = document_names.group(document, found, chains)
     own = {key: part for key, part in parts.items() if key[0] == document.document}
     return with_splits(names, named, found, own) if own else (names, named)
 

@@ -15,7 +15,7 @@ from resolution.contexts import Context, Nearness, clearest
 from resolution.entity_types import majority, type_of
 from resolution.name_tables import squash
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip
-from resolution.persons import PersonParts, given_keys, is_given_name, may_be_one_person, person_parts, specificity
+from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
 CLUSTERING_VERSION = 1
@@ -58,9 +58,10 @@ def firm_type(unit: Unit) -> str:
     if len(types) > 1 or not types <= {"PERSON", "PLACE"}:
         return "OTHER"
     type_ = types.pop()
-    if type_ == "PERSON" and (head_is_person(unit) or total > 2):
+    person, place = is_given_name(unit.head.split()[0]) or is_surname(unit.head), is_place_name(unit.head)
+    if type_ == "PERSON" and (head_is_person(unit) or (total > 2 and (person or not place))):
         return "PERSON"
-    if type_ == "PLACE" and (total > 2 or is_place_name(unit.head)):
+    if type_ == "PLACE" and (place or (total > 2 and not person)):
         return "PLACE"
     return "OTHER"
 
@@ -219,8 +220,9 @@ class _Block:
         """
         if labels.get("PERSON", 0) * 2 >= sum(labels.values()):
             return True
-        known = any(is_given_name(self.units[i].head.split()[0]) for i in people)
-        return known and len(self.heads[head]) <= 2 * len(people) and not is_place_name(head) and not is_common(head)
+        sure = len(people) > 1 or is_given_name(self.units[people[0]].head.split()[0])
+        word = is_place_name(head) or (is_common(head) and len(people) < 3)
+        return sure and not word and len(self.heads[head]) <= 2 * len(people)
 
     def _several(self, head: str, members: list[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
         """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""

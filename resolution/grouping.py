@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ingest.common_words import is_common
 from resolution.entity_types import majority
 from resolution.name_tables import honorifics, places, squash, words
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip, normalise
@@ -197,8 +198,13 @@ def _acronyms(g: Grouping) -> None:
     for short in g.free():
         for letters in [] if is_place_name(short.name) else sorted({squash(a) for a in short.acronyms}):
             owners = [o for o in by_initials.get(letters, []) if o is not short]
-            if owners and (len(letters) > 2 or {short.type, owners[0].type} <= {"ORG", "OTHER"}):
+            firm = bool(owners) and {short.type, owners[0].type} <= {"ORG", "OTHER"} and not _may_be_family(owners[0].tokens[-1])
+            if firm or len(letters) > 2:
                 g.attach_if_only(short, owners, "acronym")
+
+
+def _may_be_family(word: str) -> bool:
+    return is_surname(word) and not is_common(word)
 
 
 def _persons(g: Grouping) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from rapidfuzz.distance import OSA
+
 from ingest.common_words import is_common
 from resolution.name_tables import abbreviations, nicknames, places, rows, words
 
@@ -84,6 +86,9 @@ def same_given_name(a: str, b: str) -> bool:
     """Whether two given names may be one person's: equal, one the initial of the other, or a short and a full form."""
     if a == b or ((is_initial(a) or is_initial(b)) and a[0] == b[0]):
         return True
+    if min(len(a), len(b)) > 5 and not is_given_name(a) and not is_given_name(b):
+        # Names in no list, mostly transliterated: Gurbanguly, Kurbanguli.
+        return OSA.distance(a, b, score_cutoff=2) <= (2 if min(len(a), len(b)) > 8 else 1)
     table = nicknames()
     return bool(table.get(a, frozenset()) & table.get(b, frozenset()))
 
@@ -91,6 +96,8 @@ def same_given_name(a: str, b: str) -> bool:
 def given_keys(token: str) -> tuple[set[str], set[str]]:
     """What a given name is filed under, and what its like are looked for under: the word, its pet forms' rows, its initial."""
     rows = {f"={token}", *(f"#{n}" for n in nicknames().get(token, ()))}
+    if len(token) > 5 and not is_given_name(token):
+        rows.add("consonants " + "".join(c for c in token[1:] if c not in "aeiouywh"))
     if is_initial(token):
         return rows | {f"initial {token[0]}", f"letter {token[0]}"}, rows | {f"letter {token[0]}"}
     return rows | {f"letter {token[0]}"}, rows | {f"initial {token[0]}"}

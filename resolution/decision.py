@@ -39,7 +39,7 @@ class Weights:
     confidence: dict[str, float]
     bias: float
     threshold: float  # a link needs this confidence
-    doubt: float  # the second-best's share of the pool from which both are in doubt
+    doubt: float  # how near the second-best's share may come to the best's, as a ratio, before both are in doubt
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.features) ^ set(FEATURES) | set(self.confidence) ^ set(CONFIDENCE_FEATURES))
@@ -115,7 +115,8 @@ def confidence(values: Sequence[float], weights: Weights) -> float:
 
 
 def verdict(sure: float, ranked: Ranked, weights: Weights) -> str:
-    """link, abstain (two candidates are too close) or nil (nothing fits)."""
-    if sure >= weights.threshold:
-        return "link"
-    return "abstain" if len(ranked.shares) > 1 and ranked.shares[1] >= weights.doubt else "nil"
+    """link, abstain (two candidates are too close, and one of them is likely enough) or nil (nothing fits)."""
+    close = ranked.shares[1] / ranked.shares[0] if len(ranked.shares) > 1 else 0.0
+    if close >= weights.doubt:
+        return "abstain" if sure * (1.0 + close) >= weights.threshold else "nil"
+    return "link" if sure >= weights.threshold else "nil"

@@ -25,19 +25,24 @@ from resolution.units import DocumentName
 FEATURES = (
     # how the item answers to the name (Candidate.match)
     "exact label",  # the name is the item's label, to the letter
-    "label",  # … once both are normalised
+    "label",  # … once both are normalised, a qualifier in brackets or after a comma left out
     "exact alias",  # the name is one of its aliases, to the letter
     "alias",  # … once both are normalised
     "short alias",  # an alias whose words are a part of the label's ("Apple" of "Apple Store")
     "acronym",  # the name is in capitals and made of the label's initials
+    "sounds",  # the same consonants: a slip of spelling
+    "part",  # a part of the name is what the item is called
     "words",  # the same words in another order
     "outer",  # the label's first and last word
     "start",  # the label begins with the name
     "end",  # the label ends with the name
     "demonym",  # the name is the adjective or people of the place that the item is
-    "singular",  # the name is the plural of what the item is called
+    "region",  # the name is a code or short form of the country or state that the item is
+    "number",  # the name is the plural of what the item is called, or the singular
     "similarity",  # Jaro-Winkler of name and label
     "further words",  # log of how many words the label has that the name has not
+    "missing words",  # log of how many the name has that the label has not
+    "label of several",  # the name is the label and has several words
     "common noun",  # the label begins in lower case, the name with a capital
     # what the item is
     "prominence",  # log of sitelinks, see knowledge_base.prominence
@@ -182,7 +187,7 @@ class ItemWords:
     aliases: tuple[str, ...]  # like `phrase`, the longer ones
     types: frozenset[str]  # empty when nothing tells
     prominence: float
-    initials: str
+    initials: tuple[str, ...]
     person_name: bool
 
 
@@ -291,6 +296,7 @@ def name_words(here: DocumentWords, name: DocumentName) -> NameWords:
 
 
 NO_MATCH: frozenset[str] = frozenset()
+LABEL = frozenset(("exact label", "label", "bare label"))
 
 
 def features_of(
@@ -307,7 +313,7 @@ def features_of(
     `head_matches` how to the longer one.
     """
     label = item.item.label
-    is_label = "label" in matches or "exact label" in matches
+    is_label = not matches.isdisjoint(LABEL)
     exact_alias = not name.surfaces.isdisjoint(item.item.aliases)
     is_alias = exact_alias or "alias" in matches or "exact alias" in matches
     part = bool(name.tokens) and name.tokens < frozenset(item.label)
@@ -339,15 +345,20 @@ def features_of(
         float(exact_alias),
         float(is_alias),
         float(is_alias and not is_label and part),
-        float(bool(name.letters) and name.letters == item.initials),
+        float(bool(name.letters) and name.letters in item.initials),
+        float("sounds" in matches),
+        float("part" in matches),
         float("words" in matches),
         float("outer" in matches),
         float("start" in matches),
         float("end" in matches),
         float("demonym" in matches),
-        float("singular" in matches),
+        float("region" in matches),
+        float("number" in matches),
         JaroWinkler.similarity(name.surface, label),
         log1p(len(beyond)),
+        log1p(len(name.tokens.difference(item.label))),
+        float(is_label and len(name.tokens) > 1),
         float(label[0].islower() and name.surface[0].isupper()),
         item.prominence,
         max(0.0, 3.0 - item.prominence),
@@ -359,7 +370,7 @@ def features_of(
         barred,
         person if item.person_name else 0.0,
         1.0 - person if item.person_name else 0.0,
-        float(not head_matches.isdisjoint(("label", "exact label"))),
+        float(not head_matches.isdisjoint(LABEL)),
         float(not head_matches.isdisjoint(("alias", "exact alias"))),
         float(not matches),
         0.0,

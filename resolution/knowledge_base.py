@@ -26,12 +26,12 @@ from resolution.entity_types import TYPES
 from resolution.name_tables import DATA, rows
 from resolution.names import normalise
 
-FORMAT = 2
+FORMAT = 3
 BAD_LINES = 100
 """So many malformed lines of an import are skipped and counted; one more stops it, for then the file is something else."""
 
-EXACT, WORDS, OUTER, START, END, INITIALS = range(6)
-LIMITS = {EXACT: 40, WORDS: 10, OUTER: 10, START: 15, END: 15, INITIALS: 10}
+EXACT, BARE, WORDS, OUTER, START, END, INITIALS, SOUNDS = range(8)
+LIMITS = {EXACT: 40, BARE: 20, WORDS: 10, OUTER: 10, START: 20, END: 20, INITIALS: 10, SOUNDS: 5}
 """How many items a name gets by each kind of key, the most popular first."""
 
 _QID = re.compile(r"Q[1-9]\d*")
@@ -252,25 +252,43 @@ def _keys(item: Item, number: int) -> Iterator[tuple[str, int, int, int, int]]:
             if (bag := words_of(key)) not in seen:
                 seen.add(bag)
                 yield bag, WORDS, rank, number, position
-    words = normalise(item.label).replace(",", "").split(" ")
+    label = normalise(item.label)
+    if (bare := normalise(_QUALIFIER.sub("", item.label))) not in seen:
+        yield bare, BARE, rank, number, 0
+    words = label.replace(",", "").split(" ")
     for length in range(1, min(6, len(words))):
         yield " ".join(words[:length]), START, rank, number, 0
         yield " ".join(words[-length:]), END, rank, number, 0
     if len(words) > 2:
         yield f"{words[0]} {words[-1]}", OUTER, rank, number, 0
-    initials = initials_of(item.label)
-    if len(initials) > 2:
-        yield initials, INITIALS, rank, number, 0
+    for initials in initials_of(item.label):
+        if len(initials) > 2:
+            yield initials, INITIALS, rank, number, 0
+    for name in {label, words[-1]}:
+        if sounds := sounds_of(name):
+            yield sounds, SOUNDS, rank, number, 0
+
+
+_QUALIFIER = re.compile(r"\s*\([^)]*\)\s*$|, .*")
+_SMALL = frozenset(("of", "the", "and", "for", "in", "de", "at", "on", "to", "a", "du", "la", "des", "der"))
 
 
 def words_of(key: str) -> str:
     """The words of a normalised name in alphabetical order, small ones left out: equal for "university of dhaka" and "dhaka university"."""
-    return " ".join(sorted(w for w in key.replace(",", "").split() if w not in ("of", "the", "and", "for", "in", "de", "at")))
+    return " ".join(sorted(w for w in key.replace(",", "").split() if w not in _SMALL))
 
 
-def initials_of(name: str) -> str:
-    """The initials of a name's capitalised words, in lower case: "International Business Machines" gives "ibm"."""
-    return "".join(word[0] for word in re.findall(r"[^\W\d_]+", name) if word[0].isupper()).lower()
+def initials_of(name: str) -> tuple[str, ...]:
+    """The initials of a name in lower case, of all words but small ones, and of the capitalised ones alone where that differs: "International Business
+    Machines" gives "ibm"."""
+    words = [word for word in re.findall(r"[^\W\d_]+", name) if word not in _SMALL]
+    return tuple(dict.fromkeys(("".join(w[0] for w in words).lower(), "".join(w[0] for w in words if w[0].isupper()).lower())))
+
+
+def sounds_of(key: str) -> str:
+    """The consonants of a normalised name, doubled ones once, when there are at least five: equal for most slips of spelling."""
+    letters = re.sub(r"[^b-df-hj-np-tv-xz]|(.)(?=\1)", "", key)
+    return letters if len(letters) >= 5 else ""
 
 
 def _damaged(path: Path, error: object) -> Damaged:
@@ -347,7 +365,7 @@ class KnowledgeBase:
         letters = name.replace(".", "")
         initials = letters.lower() if letters.isupper() and letters.isalpha() and 3 <= len(letters) <= 6 else None
         hits: dict[int, tuple[int, int, int]] = {}
-        for hit in self._fetch(_FIND, (key, words_of(key), key.replace(",", ""), initials)):
+        for hit in self._fetch(_FIND, (key, words_of(key), key.replace(",", ""), initials, sounds_of(key))):
             hits.setdefault(hit[1], hit)
         return list(hits.values())
 
@@ -359,12 +377,12 @@ class KnowledgeBase:
 
 
 # One statement for all kinds: the way from Python to SQLite costs more than the search.
-_ASKED = {EXACT: 1, WORDS: 2, OUTER: 3, START: 3, END: 3, INITIALS: 4}
+_ASKED = {EXACT: 1, BARE: 1, SOUNDS: 5, WORDS: 2, OUTER: 3, START: 3, END: 3, INITIALS: 4}
 _FIND = " UNION ALL ".join(
     f"SELECT * FROM (SELECT kind, item, name FROM keys WHERE key = ?{_ASKED[kind]} AND kind = {kind} ORDER BY rank, item, name LIMIT {limit})"
     for kind, limit in LIMITS.items()
 )
-_MATCHES = {WORDS: "words", OUTER: "outer", START: "start", END: "end", INITIALS: "initials"}
+_MATCHES = {BARE: "bare label", SOUNDS: "sounds", WORDS: "words", OUTER: "outer", START: "start", END: "end", INITIALS: "initials"}
 
 
 def _candidate(name: str, item: Item, kind: int, position: int) -> Candidate:

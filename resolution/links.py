@@ -8,11 +8,23 @@ from sqlalchemy import Column, Connection, Float, Table, Text, select
 
 from ingest.documents import Document
 from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
-from resolution.candidates import CandidateSource, Item
+from resolution.candidates import Candidate, CandidateSource, Item
 from resolution.decision import Ranked, Weights, confidence, confidence_features, rank, verdict
 from resolution.entity_types import compatible, majority
-from resolution.features import FEATURES, NO_MATCH, DocumentWords, ItemWords, NameWords, features_of, item_words, name_words, tokens_of
-from resolution.names import demonym_of
+from resolution.features import (
+    FEATURES,
+    LABEL,
+    NO_MATCH,
+    DocumentWords,
+    ItemWords,
+    NameWords,
+    features_of,
+    item_words,
+    name_words,
+    tokens_of,
+)
+from resolution.knowledge_base import KnowledgeBase
+from resolution.names import demonym_of, region_of
 from resolution.registry import Registry
 from resolution.units import Decision, DocumentName, Link
 
@@ -123,20 +135,28 @@ def pools(
     documents: Sequence[Document], names: Mapping[str, Sequence[DocumentName]], sources: Sequence[CandidateSource], weights: Weights
 ) -> Iterator[Pool]:
     """The candidates of every name with their features, sorted by document and name. `weights` decide what a longer name hands on to its shorter ones."""
-    asked = sorted({q for ns in names.values() for n in ns for q, _ in _queries(n)})
-    answers = [source.candidates(asked) for source in sources]
+    # A server is asked for names as they stand alone: each further one would be a request more.
+    at_hand = [source for source in sources if isinstance(source, KnowledgeBase)]
+    every = [n for here in names.values() for n in here]
+    asked = {(n.document, n.name): _queries(n) for n in every}
+    answers = _ask(sources, (q for queries in asked.values() for q in queries))
+    variants = {(n.document, n.name): _variants(n, _well_known(asked[n.document, n.name], answers)) for n in every}
+    more = _ask(at_hand, (q for queries in variants.values() for q in queries))
     prepared: dict[str, ItemWords] = {}
 
     def found(name: DocumentName) -> dict[str, tuple[ItemWords, frozenset[str]]]:
         out: dict[str, tuple[ItemWords, frozenset[str]]] = {}
-        for query, kind in _queries(name):
-            for answer in answers:
-                for candidate in answer.get(query, ()):
-                    if kind and candidate.match not in ("exact label", "label"):
-                        continue
-                    item = candidate.item
-                    words, kinds = out.get(item.id) or (prepared.get(item.id) or prepared.setdefault(item.id, item_words(item)), NO_MATCH)
-                    out[item.id] = (words, kinds | {kind or candidate.match})
+        key = (name.document, name.name)
+        for kind, candidates in (
+            *((kind, answers[q]) for q, kind in asked[key].items()),
+            *((kind, more[q]) for q, kind in variants[key].items()),
+        ):
+            for candidate in candidates:
+                if kind and candidate.match not in LABEL and candidate.match != "exact alias":
+                    continue
+                item = candidate.item
+                words, kinds = out.get(item.id) or (prepared.get(item.id) or prepared.setdefault(item.id, item_words(item)), NO_MATCH)
+                out[item.id] = (words, kinds | {kind or candidate.match})
         return out
 
     for document in sorted(documents, key=lambda d: d.document):
@@ -185,21 +205,52 @@ def _second_pass(pools: Sequence[Pool], weights: Weights) -> None:
                 row[column] = max(row[column], share)
 
 
+def _ask(sources: Sequence[CandidateSource], names: Iterable[str]) -> dict[str, list[Candidate]]:
+    """What the sources together say of names; of two that know an item the first counts."""
+    wanted = sorted(set(names))
+    answers: dict[str, list[Candidate]] = {name: [] for name in wanted}
+    for source in sources:
+        for name, candidates in source.candidates(wanted).items():
+            answers[name] += candidates
+    return answers
+
+
 def asked_of(name: DocumentName) -> list[str]:
-    """All names under which the sources are asked about one name of a document: what its link may rest on."""
-    return [query for query, _ in _queries(name)]
+    """All names under which a server is asked about one name of a document: what its link may rest on."""
+    return list(_queries(name))
 
 
-def _queries(name: DocumentName) -> list[tuple[str, str]]:
-    """The raw names under which a name is looked up: its commonest spellings, its normal form; and, with the kind of match that they make, the place whose people
-    or adjective it is, and its singular."""
+def _queries(name: DocumentName) -> dict[str, str]:
+    """The raw names under which a name is looked up: its commonest spellings, its normal form; and the place whose people, adjective or code it is, with the kind
+    of match that this makes."""
     spellings = sorted(name.surfaces, key=lambda s: (-name.surfaces[s], -len(s), s))[:SPELLINGS]
     asked = dict.fromkeys((*spellings, name.name), "")
     if place := demonym_of(name.name):
         asked.setdefault(place, "demonym")
-    if len(name.name) > 4 and name.name.endswith("s") and not name.name.endswith("ss"):
-        asked.setdefault(name.surface.removesuffix("s"), "singular")
-    return list(asked.items())
+    elif place := region_of(name.surface):
+        asked.setdefault(place, "region")
+    return asked
+
+
+def _variants(name: DocumentName, well_known: bool) -> dict[str, str]:
+    """Further names to look up, with the kind of match that each makes: the singular or plural; for a name that nothing answers to, its beginnings and ends of two
+    words or more."""
+    made: dict[str, str] = {}
+    if len(name.name) > 4 and not name.name.endswith("ss"):
+        made[name.surface.removesuffix("s") if name.name.endswith("s") else name.surface + "s"] = "number"
+    if not well_known:
+        words = name.surface.split()
+        made |= {" ".join(part): "part" for n in range(2, len(words)) for part in (words[:n], words[-n:])}
+    return made
+
+
+def _well_known(queries: Mapping[str, str], answers: Mapping[str, Sequence[Candidate]]) -> bool:
+    return any(
+        c.match not in ("start", "end", "outer", "sounds", "initials")
+        for query, kind in queries.items()
+        if not kind
+        for c in answers[query]
+    )
 
 
 def _by_score(pool: Pool, weights: Weights) -> Link:

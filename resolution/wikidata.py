@@ -349,7 +349,7 @@ def _candidate(name: str, item: Item, hit: Hit) -> Candidate | None:
             return Candidate(item, item.label, "start")
         if label[-len(words) :] == words:
             return Candidate(item, item.label, "end")
-    if name.replace(".", "").isupper() and knowledge_base.initials_of(item.label) == name.replace(".", "").lower():
+    if name.replace(".", "").isupper() and name.replace(".", "").lower() in knowledge_base.initials_of(item.label):
         return Candidate(item, item.label, "initials")
     return None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.errors import Damaged, WrongUse
@@ -79,6 +79,7 @@ def test_items_come_back_as_they_went_in(home: Path) -> None:
 names = st.text(min_size=1, max_size=20).filter(lambda s: s.strip() != "")
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(names, st.lists(names, max_size=3)), min_size=1, max_size=8))
 def test_every_item_is_found_by_each_of_its_names(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, list[str]]]) -> None:
     path = tmp_path_factory.mktemp("kb") / "kb.sqlite"

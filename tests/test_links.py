@@ -1,0 +1,214 @@
+"""Links: what a name in its document is linked to, when none is made, and that nothing outside the document matters."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.documents import Document
+from ingest.errors import WrongUse
+from ingest.state import open_state
+from resolution import links
+from resolution.candidates import Candidate, Item
+from resolution.decision import load_weights
+from resolution.features import FEATURES
+from resolution.knowledge_base import KnowledgeBase, build
+from resolution.links import link_documents
+from resolution.registry import Registry
+from resolution.units import DocumentName, Link
+
+ITEMS = [
+    Item("Q312", "Apple Inc.", ("Apple", "AAPL"), "American technology company", ("ORG",), None, "Q312"),
+    Item("Q89", "apple", (), "fruit of the apple tree", (), None, "Q89"),
+    Item("Q90", "Paris", (), "capital of France", ("PLACE",), None, "Q90"),
+    Item("Q830149", "Paris", ("Paris, Texas",), "city in Texas, United States", ("PLACE",), None, "Q830149"),
+    Item("Q567", "Angela Merkel", (), "chancellor of Germany", ("PERSON",), None, "Q567"),
+    Item("Q65488", "Friedrich Merkel", (), "German anatomist", ("PERSON",), None, "Q65488"),
+    Item("Q228024", "John Weller", (), None, ("PERSON",), None, "Q228024"),
+    Item("Q228025", "John Weller", (), None, ("PERSON",), None, "Q228025"),
+    Item("Q183", "Germany", (), "country in Europe", ("PLACE",), None, "Q183"),
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    path = tmp_path_factory.mktemp("kb") / "kb.sqlite"
+    build(path, ITEMS, "test")
+    opened = KnowledgeBase(path)
+    yield opened
+    opened.close()
+
+
+def document(text: str, name: str = "d", title: str = "") -> Document:
+    return Document(name, "s", "f", title, "en", text)
+
+
+def named(surface: str, label: str, group: str | None = None, of: str = "d", count: int = 1) -> DocumentName:
+    key = surface.casefold()
+    return DocumentName(of, key, group or key, {surface: count}, {label: count})
+
+
+def linked(base: KnowledgeBase, text: str, *names: DocumentName, registry: Registry | None = None, title: str = "") -> dict[str, Link]:
+    made = link_documents([document(text, title=title)], {"d": list(names)}, registry, [base], load_weights())
+    assert [m.name for m in made] == sorted(n.name for n in names)
+    return {m.name: m for m in made}
+
+
+def test_the_document_tells_namesakes_apart(base: KnowledgeBase) -> None:
+    france = linked(base, "Paris is the capital of France.", named("Paris", "GPE"))["paris"]
+    texas = linked(base, "Paris lies in Texas, a city of Lamar County in the United States.", named("Paris", "GPE"), named("Texas", "GPE"))[
+        "paris"
+    ]
+    assert france.candidate == "Q90"
+    assert texas.candidates[0]["score"] - next(c["score"] for c in texas.candidates if c["id"] == "Q90") > (
+        next(c["score"] for c in france.candidates if c["id"] == "Q830149") - france.candidates[0]["score"]
+    )
+
+
+def test_a_short_form_follows_its_longer_name(base: KnowledgeBase) -> None:
+    made = linked(
+        base,
+        "Angela Merkel spoke in Berlin. Merkel then left Germany.",
+        named("Angela Merkel", "PERSON"),
+        named("Merkel", "PERSON", "angela merkel"),
+        named("Germany", "GPE"),
+    )
+    assert made["angela merkel"].candidate == made["merkel"].candidate == "Q567"
+    assert made["germany"].wikidata_id == "Q183"
+
+
+def test_an_unknown_name_gets_nothing(base: KnowledgeBase) -> None:
+    link = linked(base, "Zubrowka Tenhaven said so.", named("Zubrowka Tenhaven", "PERSON"))["zubrowka tenhaven"]
+    assert (link.candidate, link.wikidata_id, link.verdict, link.candidates, link.confidence) == (None, None, "nil", (), 0.0)
+
+
+def test_two_that_nothing_tells_apart_are_left_in_doubt(base: KnowledgeBase) -> None:
+    link = linked(base, "John Weller came.", named("John Weller", "PERSON"))["john weller"]
+    assert link.wikidata_id is None and link.verdict == "abstain"
+    assert [c["id"] for c in link.candidates] == ["Q228024", "Q228025"] and link.candidate == "Q228024"
+
+
+def test_a_link_carries_what_it_rests_on(base: KnowledgeBase) -> None:
+    link = linked(base, "Apple Inc. makes phones.", named("Apple Inc.", "ORG"))["apple inc."]
+    assert link.wikidata_id == link.candidate == "Q312" and link.verdict == "link"
+    assert link.confidence >= load_weights().threshold and link.weights_version == load_weights().version
+    top = link.candidates[0]
+    assert top["id"] == "Q312" and top["features"]["exact label"] == 1.0 and set(top["features"]) <= set(FEATURES)
+    assert sum(c["share"] for c in link.candidates) <= 1.001
+    weights = load_weights().features
+    assert top["score"] == pytest.approx(sum(weights[f] * v for f, v in top["features"].items()), abs=0.01)
+    decision = links.decision(link)
+    assert (decision.kind, decision.scope, decision.names, decision.verdict) == ("link", "d", ("apple inc.",), "Q312")
+
+
+TEXTS = {
+    "a": ("Apple and Paris, France", [("Apple", "ORG"), ("Paris", "GPE")]),
+    "b": (
+        "Merkel of Germany met John Weller in Paris, Texas",
+        [("Merkel", "PERSON"), ("Germany", "GPE"), ("John Weller", "PERSON"), ("Paris", "GPE")],
+    ),
+    "c": ("AAPL fell", [("AAPL", "ORG")]),
+    "d": ("an apple a day", [("apple", "PRODUCT")]),
+}
+
+
+def _of(base: KnowledgeBase, wanted: Sequence[str]) -> list[Link]:
+    documents = [document(TEXTS[d][0], d) for d in wanted]
+    names = {d: [named(s, label, of=d) for s, label in TEXTS[d][1]] for d in wanted}
+    return link_documents(documents, names, None, [base], load_weights())
+
+
+@settings(deadline=None)
+@given(st.permutations(sorted(TEXTS)), st.integers(0, 4))
+def test_any_order_and_any_batches_give_the_same(base: KnowledgeBase, order: list[str], cut: int) -> None:
+    whole = _of(base, sorted(TEXTS))
+    assert _of(base, order) == whole
+    assert sorted(_of(base, order[:cut]) + _of(base, order[cut:]), key=lambda k: (k.document, k.name)) == whole
+
+
+class Server:
+    """A source that is no knowledge base: it hears which names it is asked for."""
+
+    version = "1"
+
+    def __init__(self, *items: Item) -> None:
+        self.items, self.asked = items, set[str]()
+
+    def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
+        self.asked.update(names)
+        return {n: [Candidate(i, i.label, "exact label") for i in self.items if i.label == n] for n in names}
+
+
+def test_a_server_is_asked_only_what_is_told_beforehand(base: KnowledgeBase) -> None:
+    server = Server(Item("Q777", "Quendon Sallow Trust", source="wikidata", wikidata_id="Q777"))
+    names = [named("Quendon Sallow Trust", "ORG"), named("Weller", "PERSON"), named("German", "NORP")]
+    made = link_documents([document("Quendon Sallow Trust and Weller, German")], {"d": names}, None, [base, server], load_weights())
+    assert server.asked == {q for n in names for q in links.asked_of(n)}
+    assert "germany" in links.asked_of(names[2])
+    assert {m.name: m.candidate for m in made}["quendon sallow trust"] == "Q777"
+
+
+def entry(id: str, name: str, *aliases: str, type: str = "ORG", description: str | None = None, qid: str | None = None) -> Item:
+    return Item(id, name, aliases, description, (type,) if type else (), None, qid, "registry")
+
+
+def test_the_registry_comes_first(base: KnowledgeBase) -> None:
+    registry = Registry([entry("r1", "Orchard Group", "Apple", qid="Q42"), entry("r2", "Angela Merkel", type="PERSON")])
+    made = linked(base, "Apple met Angela Merkel.", named("Apple", "ORG"), named("Angela Merkel", "PERSON"), registry=registry)
+    assert (made["apple"].registry_id, made["apple"].wikidata_id, made["apple"].candidate) == ("r1", "Q42", "Q42")
+    assert made["apple"].verdict == "link" and made["apple"].confidence > 0.9
+    # An entry without a Wikidata id leaves the knowledge base its say.
+    assert (made["angela merkel"].registry_id, made["angela merkel"].candidate) == ("r2", "Q567")
+
+
+def test_a_short_form_gets_its_longer_names_entry(base: KnowledgeBase) -> None:
+    registry = Registry([entry("r1", "Zora Quill", type="PERSON")])
+    made = linked(base, "Zora Quill. Quill.", named("Zora Quill", "PERSON"), named("Quill", "PERSON", "zora quill"), registry=registry)
+    assert made["quill"].registry_id == made["zora quill"].registry_id == "r1"
+
+
+def test_an_entry_of_another_kind_is_not_meant(base: KnowledgeBase) -> None:
+    registry = Registry([entry("r1", "Paris", type="PERSON")])
+    link = linked(base, "Paris is the capital of France.", named("Paris", "GPE"), registry=registry)["paris"]
+    assert (link.registry_id, link.candidate) == (None, "Q90")
+
+
+def test_of_two_entries_of_one_name_the_document_decides_or_nobody(base: KnowledgeBase) -> None:
+    registry = Registry(
+        [
+            entry("r1", "Halden ASA", "Halden", description="maker of battery cells"),
+            entry("r2", "Halden", type="PLACE", description="town with a fortress"),
+        ]
+    )
+    for text, expected in (
+        ("Halden makes battery cells.", "r1"),
+        ("Halden has a fortress above the town.", "r2"),
+        ("Halden was there.", None),
+    ):
+        link = linked(base, text, named("Halden", "ORG"), registry=registry)["halden"]
+        assert link.registry_id == expected, text
+        assert link.verdict == ("link" if expected else "abstain")
+        assert sorted(c["id"] for c in link.candidates) == ["r1", "r2"]
+
+
+def test_links_are_kept_by_document(tmp_path: Path) -> None:
+    engine = open_state(f"sqlite:///{tmp_path / 'state.sqlite'}")
+    rows = [Link("a", "x", "Q1", 0.5, "Q1", None, "link", ({"id": "Q1"},), "1"), Link("a", "y"), Link("b", "x", verdict="abstain")]
+    with engine.begin() as connection:
+        links.replace(connection, ["a", "b"], rows)
+    with engine.begin() as connection:
+        assert list(links.load(connection)) == rows
+        assert list(links.load(connection, ["b"])) == rows[2:]
+        links.replace(connection, ["a"], rows[:1])
+        assert list(links.load(connection)) == [rows[0], rows[2]]
+        links.replace(connection, ["a"], [])
+        assert list(links.load(connection)) == rows[2:]
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    for text in ("", "{}", '{"version": "1", "features": {}, "confidence": {}, "bias": 0, "threshold": 0.5, "doubt": 0.2}'):
+        (tmp_path / "w.json").write_text(text)
+        with pytest.raises(WrongUse, match="polyonym calibrate"):
+            load_weights(tmp_path / "w.json")

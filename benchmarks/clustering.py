@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ingest.documents import Document  # noqa: E402
-from resolution.clusters import solve
+from resolution.clusters import solve  # noqa: E402
 from resolution.contexts import content_words  # noqa: E402
 from resolution.document_names import group  # noqa: E402
 from resolution.units import Constraints, Unit  # noqa: E402
@@ -74,8 +74,8 @@ def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demo
             head_of[n.document, n.name] = n.group
         for r in rows:
             name_of[r.document, r.start, r.end] = (r.document, r.name)
-        for head in sorted({n.group for n in names}):
-            units.append(Unit(d["doc_id"], head, tuple(n for n in names if n.group == head)))
+        heads = sorted({n.group for n in names})
+        units += [Unit(d["doc_id"], head, tuple(n for n in names if n.group == head)) for head in heads]
     words: dict[str, frozenset[str]] = {}
 
     def context(document: str) -> frozenset[str]:

@@ -31,7 +31,7 @@ def read(path: Path) -> list[Pair]:
     return [(a, b, label == "same", type_, kind) for a, b, label, type_, kind in rows]
 
 
-_RIGOUR = '''
+_RIGOUR = """
 import json, sys
 from rigour.names import NamePart, NameTypeTag, align_person_name_order, analyze_names, compare_parts, pair_symbols
 TAGS = {"PERSON": NameTypeTag.PER, "ORG": NameTypeTag.ORG, "PLACE": NameTypeTag.ENT, "": NameTypeTag.ENT}
@@ -54,7 +54,7 @@ def best(a, b, tag, extra):
     return max((score(x, y, tag == NameTypeTag.PER, extra) for x in analyze_names(tag, [a]) for y in analyze_names(tag, [b])), default=0.0)
 pairs = json.load(sys.stdin)
 print(json.dumps({extra: [best(a, b, TAGS[t], extra) for a, b, _, t, _ in pairs] for extra in (1.0, 0.8, 0.5, 0.2)}))
-'''
+"""
 
 
 def rigour_scores(pairs: list[Pair], python: str) -> dict[str, list[float]]:
@@ -67,7 +67,7 @@ def rigour_scores(pairs: list[Pair], python: str) -> dict[str, list[float]]:
 
 def best_threshold(pairs: list[Pair], scores: list[float]) -> tuple[float, float]:
     """The threshold with the best accuracy, and that accuracy."""
-    return max(((sum((s >= t) == p[2] for p, s in zip(pairs, scores, strict=True)) / len(pairs), t) for t in sorted({*scores, 1.01})))[::-1]
+    return max((sum((s >= t) == p[2] for p, s in zip(pairs, scores, strict=True)) / len(pairs), t) for t in sorted({*scores, 1.01}))[::-1]
 
 
 def report(name: str, pairs: list[Pair], scores: list[float], threshold: float) -> None:
@@ -90,7 +90,12 @@ def main() -> None:
     print(f"{len(pairs)} pairs, {sum(p[2] for p in pairs)} of them the same")
     for typed in (True, False):
         found = [compare(a, b, t if typed else "", t if typed else "") for a, b, _, t, _ in pairs]
-        report("ours, types " + ("given" if typed else "unknown"), pairs, [f.score if f.same else min(f.score, SAME - 0.01) for f in found], SAME)
+        report(
+            "ours, types " + ("given" if typed else "unknown"),
+            pairs,
+            [f.score if f.same else min(f.score, SAME - 0.01) for f in found],
+            SAME,
+        )
         wrong: dict[str, int] = defaultdict(int)
         for p, f in zip(pairs, found, strict=True):
             if f.same != p[2]:

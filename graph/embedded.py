@@ -11,6 +11,7 @@ that at every moment the file is one that it names, or damaged.
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from ingest.errors import Damaged, Stop, WrongUse
 
 _POOL = 512 * 1024 * 1024
 _ADDRESS_SPACE = 1 << 38
-_VERBS = {"new": "CREATE", "changed": "MATCH"}
+_EXPECTED = re.compile(r" expecting \{[^}]*\}")  # the parser lists every word that it knows
 
 
 class Embedded:
@@ -92,7 +93,7 @@ class Embedded:
             try:
                 result = connection.execute(statement)
             except RuntimeError as error:
-                raise WrongUse(f"The query cannot be run: {error}") from error
+                raise WrongUse(f"The query cannot be run: {_EXPECTED.sub('', str(error))}") from error
             return Answer(result.get_column_names(), [[_value(v) for v in row] for row in result])
 
     def counts(self) -> Counts:
@@ -192,7 +193,7 @@ class _Loading:
     """A load into a file that nobody else has open."""
 
     def __init__(self, file: Path, marker: Marker, fresh: bool) -> None:
-        self.file, self.fresh = file, fresh
+        self.file = file
         self.database, self.connection = _open(file, read_only=False)
         self.copying: _Copying | None = None
         if fresh:
@@ -202,15 +203,17 @@ class _Loading:
         self.connection.execute("CREATE (:Home {id: $id, version: $version})", {"id": marker.home, "version": marker.version})
 
     def apply(self, verb: str, kind: NodeKind | EdgeKind, rows: list[dict[str, Any]]) -> None:
-        if self.fresh:
-            # All is new. Each COPY into a table that holds rows rewrites it, so there is one for each kind.
-            if self.copying is None or self.copying.kind != kind:
-                self._copy()
+        if self.copying is not None and self.copying.kind != kind:
+            self._copy()
+        if verb == "new":
+            # One COPY a kind: each rewrites the table, and is many times faster than rows that are created one by one.
+            if self.copying is None:
                 self.copying = _Copying(kind, self.file.with_name(f"{self.file.name}.{kind.name}.arrow"))
             self.copying.add(rows)
-        elif verb != "changed" or kind.content:
-            statement = delete_statement(kind) if verb == "gone" else write_statement(kind, _VERBS[verb])
-            self.connection.execute(statement, {"rows": rows})
+        elif verb == "gone":
+            self.connection.execute(delete_statement(kind), {"rows": rows})
+        elif kind.content:
+            self.connection.execute(write_statement(kind, "MATCH"), {"rows": rows})
 
     def close(self) -> None:
         self._copy()

@@ -81,7 +81,13 @@ NODES = (
 )
 EDGES = (
     EdgeKind("HAS_CHUNK", "Document", "Chunk", ("target", "source"), {}),
-    EdgeKind("MENTIONS", "Chunk", "Entity", ("source", "target", "start_at", "end_at"), {"start_at": "INT64", "end_at": "INT64", "text": "STRING"}),
+    EdgeKind(
+        "MENTIONS",
+        "Chunk",
+        "Entity",
+        ("source", "target", "start_at", "end_at"),
+        {"start_at": "INT64", "end_at": "INT64", "text": "STRING"},
+    ),
     EdgeKind(
         "RELATED",
         "Entity",
@@ -111,7 +117,7 @@ def identity(kind: NodeKind | EdgeKind, id_: str) -> dict[str, Any]:
 
 
 def write_statement(kind: NodeKind | EdgeKind, verb: str, mark: str = "") -> str:
-    """Cypher that writes `$rows` of one kind; `verb` is CREATE (all are new), MATCH (all are there) or MERGE (who knows).
+    """Cypher that writes `$rows` of one kind; `verb` is MATCH (all are there) or MERGE (who knows).
 
     `mark` is a label that every node of ours bears beside its own, in a store that knows such.
     """

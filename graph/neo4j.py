@@ -15,6 +15,7 @@ from graph.store import Counts, Marker
 from ingest.errors import ServerAway, Stop, WrongUse
 
 OURS = "Polyonym"
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _DELETED_AT_ONCE = 10_000
 _LONGEST_PAUSE = 5.0
 _ASKING = 10.0  # seconds that a question waits for a server that is away; a load waits for as long as `patience` says
@@ -32,13 +33,16 @@ class Neo4j:
     def __init__(self, url: str, user: str, password: str, database: str = "", patience: float = 120.0) -> None:
         import neo4j
 
-        self.url, self.user, self.database, self.patience = url, user, database or None, patience
+        self.url, self.user, self.database = url, user, database or None
+        self.patience, self._asking = patience, min(patience, _ASKING)
+        if url.partition("://")[0] not in _SCHEMES:
+            raise self._unusable("it begins with none of " + ", ".join(f"{scheme}://" for scheme in _SCHEMES))
         try:
             self._driver = neo4j.GraphDatabase.driver(
                 url, auth=(user, password), connection_timeout=10.0, telemetry_disabled=True, notifications_min_severity="OFF"
             )
         except (ValueError, neo4j.exceptions.ConfigurationError) as error:
-            raise WrongUse(f"POLYONYM_GRAPH_URL {url!r} cannot be used: {error}. It looks like bolt://localhost:7687.") from error
+            raise self._unusable(str(error)) from error
 
     def close(self) -> None:
         """Hang up."""
@@ -86,18 +90,18 @@ class Neo4j:
                 result = session.run(statement)
                 return Answer(list(result.keys()), [[_value(v) for v in record.values()] for record in result])
 
-        return self._patiently(ask, min(_ASKING, self.patience))
+        return self._patiently(ask, self._asking)
 
     def counts(self) -> Counts:
         """Nodes and relationships of ours."""
         types = "|".join(kind.type for kind in EDGES)
-        nodes = self._fetch(f"MATCH (x:{OURS}) RETURN count(x) AS count", _ASKING)[0]["count"]
-        return Counts(nodes, self._fetch(f"MATCH (:{OURS})-[x:{types}]->(:{OURS}) RETURN count(x) AS count", _ASKING)[0]["count"])
+        nodes = self._fetch(f"MATCH (x:{OURS}) RETURN count(x) AS count", self._asking)[0]["count"]
+        return Counts(nodes, self._fetch(f"MATCH (:{OURS})-[x:{types}]->(:{OURS}) RETURN count(x) AS count", self._asking)[0]["count"])
 
     def read(self, kind: NodeKind | EdgeKind) -> Iterator[dict[str, Any]]:
         """Everything of one kind that the store holds."""
         with self._driver.session(database=self.database, fetch_size=10_000) as session:
-            result = self._patiently(lambda: session.run(read_statement(kind, OURS)), _ASKING)
+            result = self._patiently(lambda: session.run(read_statement(kind, OURS)), self._asking)
             yield from (record.data() for record in result)
 
     def _empty(self, statement: str) -> None:
@@ -133,6 +137,9 @@ class Neo4j:
                     ) from error
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _unusable(self, why: str) -> WrongUse:
+        return WrongUse(f"POLYONYM_GRAPH_URL {self.url!r} cannot be used: {why}. An example is bolt://localhost:7687.")
 
     def _told(self, error: Exception) -> Stop:
         import neo4j

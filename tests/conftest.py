@@ -43,6 +43,11 @@ class Neo4jServer:
         """End it as a power cut would."""
         self._do("kill")
 
+    def running(self) -> bool:
+        """Whether it runs; a test may have left it stopped."""
+        assert self.control is not None
+        return subprocess.run([self.control, "status", str(self.folder)], check=False, stdin=subprocess.DEVNULL).returncode == 0
+
     def _do(self, command: str, *arguments: str) -> None:
         if self.control is None:
             pytest.skip("POLYONYM_TEST_NEO4J_URL names a server that this test must not stop")
@@ -73,7 +78,8 @@ def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jServ
     try:
         yield server
     finally:
-        server.stop()
+        if server.running():
+            server.stop()
 
 
 @pytest.fixture

@@ -291,10 +291,10 @@ def test_answers_are_the_same_from_both_stores_and_plain(engine: Engine, store: 
     fill(engine, THREE)
     load(engine, store, "home")
     answer = store.query(
-        "MATCH (e:Entity {id: 'e01'}) RETURN e, e.name AS name, e.aliases AS aliases, e.wikidata_id AS qid, e.registry_id AS none;"
+        "MATCH (e:Entity {id: 'e01'}) RETURN e, e.name AS name, e.aliases AS aliases, e.wikidata_id AS qid, e.registry_id AS registry;"
     )
     entity = {"id": "e01", "name": "Thing 1", "type": "ORG", "wikidata_id": "Q1", "aliases": ["Thing 1"], "mentions": 3, "documents": 2}
-    assert answer.columns == ["e", "name", "aliases", "qid", "none"]
+    assert answer.columns == ["e", "name", "aliases", "qid", "registry"]
     assert answer.rows == [[{"label": "Entity", **entity}, "Thing 1", ["Thing 1"], "Q1", None]]
     answer = store.query(
         "MATCH p = (d:Document {id: 'b.txt'})-[r:HAS_CHUNK]->(c:Chunk) RETURN p, r, c.start_at AS start ORDER BY start LIMIT 1"

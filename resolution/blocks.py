@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from resolution.name_tables import places, squash
 from resolution.names import demonym_of, is_generic, is_slip
-from resolution.persons import is_distinctive, is_given_name, looks_like_person, person_parts
+from resolution.persons import is_given_name, looks_like_person, person_parts
 from resolution.units import Unit
 
 UnitKey = tuple[str, str]
@@ -24,12 +24,13 @@ def linking_names(unit: Unit) -> list[str]:
     return [unit.head, *sorted(rest)]
 
 
-def short_person_names(unit: Unit) -> list[str]:
-    """The single words by which another document may call a unit that is named like a person: its surname, a rare first name."""
+def surname_of(unit: Unit) -> str:
+    """The surname of a unit that is named like a person, as another document may call it; else "".
+
+    First names are no keys: they would join everybody to everybody.
+    """
     parts = person_parts(unit.head) if head_is_person(unit) else None
-    if parts is None:
-        return []
-    return [parts.last, parts.given[0]] if is_distinctive(parts.given[0]) else [parts.last]
+    return parts.last if parts else ""
 
 
 def head_is_person(unit: Unit) -> bool:
@@ -66,7 +67,7 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
     """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
     if is_generic(unit.head):
         return frozenset({f"only:{unit.document}\x1f{unit.head}"})
-    keys = {f"name:{n}" for n in [*linking_names(unit), *short_person_names(unit), without_country(unit.head)] if n}
+    keys = {f"name:{n}" for n in [*linking_names(unit), surname_of(unit), without_country(unit.head)] if n}
     tokens = unit.head.split()
     if len(tokens) > 1:
         keys.add("spelling:" + squash(unit.head))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ingest.common_words import is_common
-from resolution.blocks import blocks, head_is_person, linking_names, short_person_names, slip_keys, without_country, word_key
+from resolution.blocks import blocks, head_is_person, linking_names, slip_keys, surname_of, without_country, word_key
 from resolution.canonical import canonical_name
 from resolution.constrained import Partition
 from resolution.contexts import Context, Nearness, clearest
@@ -75,7 +75,7 @@ class _Block:
         self.demonyms = demonyms
         self.partition = Partition(units, constraints, firm_type)
         self.decisions: list[Decision] = []
-        self.short = [short_person_names(u) for u in units]
+        self.surnames = [surname_of(u) for u in units]
         self.heads: dict[str, list[int]] = {}
         for i, u in enumerate(units):
             self.heads.setdefault(u.head, []).append(i)
@@ -100,7 +100,7 @@ class _Block:
         """Short names, with the units of longer names that they are short for."""
         owners: dict[str, list[int]] = {}
         for i, u in enumerate(self.units):
-            names = {*linking_names(u)[1:], *self.short[i], u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
+            names = {*linking_names(u)[1:], self.surnames[i], u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
             for name in names:
                 owners.setdefault(name, []).append(i)
         return owners
@@ -188,9 +188,7 @@ class _Block:
         people: list[int] = []
         others: list[int] = []
         for i in self.owners[head]:
-            (people if head in self.short[i] else others).append(i)
-        # Who bears a word as surname comes before who bears it as a rare first name, and before headlines that begin with a surname.
-        people = [i for i in people if self.units[i].head.endswith(" " + head)] or people
+            (people if head == self.surnames[i] else others).append(i)
         labels: Counter[str] = Counter()
         for i in members:
             labels.update(self.units[i].labels)

@@ -66,7 +66,7 @@ def _rare_given_names() -> frozenset[str]:
 
 
 def is_distinctive(token: str) -> bool:
-    """Whether a first word is rare enough to be called by alone in another document: no common given name, no initial, no word."""
+    """Whether a first word is so rare as a given name that it may be taken for one whatever its label: no initial, no common word."""
     if is_initial(token) or is_common(token) or len(token) < 3:
         return False
     return token in _rare_given_names() or not is_given_name(token)

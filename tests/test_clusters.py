@@ -51,7 +51,6 @@ TOGETHER = [
     ("John F. Kennedy/PERSON", "John Fitzgerald Kennedy/PERSON", "John Kennedy/PERSON"),
     ("Tyson Jackson/PERSON", "DT Tyson Jackson/PERSON"),
     ("Barack Obama/PERSON", "Obama/GPE"),
-    ("Kimani Gray/PERSON*2", "Kimani/PERSON"),
     ("Sea Micro Devices/ORG", "SeaMicro Devices/ORG"),
     ("Ministry of Agriculture/ORG", "Agriculture Ministry/ORG"),
     ("Turkmenistan/GPE", "Turkeminstan/GPE"),
@@ -167,7 +166,7 @@ def test_every_merge_says_what_it_rests_on() -> None:
 _NAMES = [
     "John Smith/PERSON", "J. Smith/PERSON", "Jon Smith/PERSON", "Joan Smith/PERSON", "John Q. Smith/PERSON", "Mary Smith/PERSON", "Smith/PERSON", "Smith/ORG",
     "Smith Motors/ORG", "Smith Motor/ORG", "Jordan/GPE*3", "Jordan/PERSON*3", "Michael Jordan/PERSON", "Cambridge, England/GPE", "Cambridge, MA/GPE",
-    "Cambridge/GPE", "Turkmenistan/GPE", "Turkeminstan/GPE", "the Court/ORG", "Acme Corp/ORG", "ACME/ORG", "Kimani Gray/PERSON", "Kimani/PERSON", "German/NORP",
+    "Cambridge/GPE", "Turkmenistan/GPE", "Turkeminstan/GPE", "the Court/ORG", "Acme Corp/ORG", "ACME/ORG", "German/NORP",
     "Germany/GPE", "Brookfieldia/ORG", "Brookfeildia/ORG", "Brookfeldia/ORG", "U.S. Food and Drug Office/ORG", "Food and Drug Office/ORG",
 ]  # fmt: skip
 _SHORT = {"PERSON": "surname", "ORG": "short form", "GPE": "region", "NORP": "spelling"}

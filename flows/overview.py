@@ -4,13 +4,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.chunks import chunks
-from ingest.relations import relations
 from sqlalchemy import Connection, func, select
 
 from graph.communities import communities
+from ingest.chunks import chunks
 from ingest.documents import documents, rejected
 from ingest.mentions import mentions
+from ingest.relations import relations
 from resolution import entities
 from resolution.entities import Entity
 from resolution.names import normalise

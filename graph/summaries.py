@@ -368,6 +368,7 @@ _MID_THOUGHT = frozenset(
     )
 )
 _WORD = re.compile(r"\w+")
+_NO_LETTER = re.compile(r"[^\w\s]|[\d_]")
 
 
 def _worth_of_wording(text: str) -> float:
@@ -377,8 +378,7 @@ def _worth_of_wording(text: str) -> float:
         worth *= 0.6
     if not text.rstrip("\"'”’»)]").endswith((".", "!", "?", "。", "！", "？", "…")):
         worth *= 0.5
-    letters = sum(c.isalpha() or c.isspace() for c in text)
-    return worth if letters > 0.75 * len(text) else worth * 0.6
+    return worth if len(_NO_LETTER.findall(text)) < 0.25 * len(text) else worth * 0.6
 
 
 def _choose(weights: Mapping[str, float], candidates: Sequence[Candidate]) -> list[Candidate]:

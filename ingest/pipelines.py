@@ -60,6 +60,10 @@ def load_pipeline(name: str) -> Language:
         raise WrongUse(f"The spaCy pipeline {name!r} does not load: {error}") from error
 
 
+_WORTH_WORKERS = 200_000
+"""Characters that are run here before workers are started."""
+
+
 def _run(task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
     nlp = load_pipeline(pipeline)
     with nlp.memory_zone():  # words met in these texts leave the string store again
@@ -67,21 +71,37 @@ def _run(task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
 
 
 class Pipelines:
-    """Runs tasks over texts. With one process they run here; with more, in workers that live until `close`."""
+    """Runs tasks over texts. With one process they run here; with more, in workers that live until `close`.
+
+    Workers take seconds to start, so the first texts run here; and where the system has no semaphores to share with them
+    (a container without /dev/shm), all do.
+    """
 
     def __init__(self, processes: int = 1) -> None:
         self._processes = max(1, processes)
         self._pool: ProcessPoolExecutor | None = None
+        self._seen = 0  # characters
 
     def run(self, task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
         """`task`'s result for each text, in order. `pipeline` is a spaCy package's name or a folder."""
         batches = list(_batches(texts))
-        if self._processes == 1 or len(batches) < 2:
+        pool = self._workers(len(batches))
+        self._seen += sum(map(len, texts))
+        if pool is None:
             return [result for batch in batches for result in _run(task, pipeline, batch)]
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._processes, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
-        futures = [self._pool.submit(_run, task, pipeline, batch) for batch in batches]
+        futures = [pool.submit(_run, task, pipeline, batch) for batch in batches]
         return [result for future in futures for result in future.result()]
+
+    def _workers(self, batches: int) -> ProcessPoolExecutor | None:
+        """The workers, started once they are worth it; None when the texts are to run here."""
+        if self._processes == 1 or batches < 2 or self._seen < _WORTH_WORKERS:
+            return None
+        if self._pool is None:
+            try:
+                self._pool = ProcessPoolExecutor(self._processes, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+            except (OSError, ImportError):
+                self._processes = 1
+        return self._pool
 
     def close(self) -> None:
         """End the workers; a later `run` starts new ones."""

@@ -171,6 +171,11 @@ def _united(source: Source, other: Source | None) -> Source:
     return Source(source.root, "glob", tuple(sorted({*source.patterns, *other.patterns})), keep_gone)
 
 
+def _with_held(source: Source, held: Mapping[str, Source]) -> Source:
+    """A given source with the patterns remembered of its root; whether it keeps what is gone, `resolve` has settled."""
+    return replace(_united(source, held.get(source.root)), keep_gone=source.keep_gone)
+
+
 @dataclass(frozen=True)
 class Listing:
     """The files below a source: path by name below the base; and what could not be looked at, with the reason."""
@@ -284,7 +289,7 @@ def scan(
     `allow_deletions`, when one is missing or more than a fifth of its files are gone.
     """
     held = {source.root: source for source in remembered(connection)}
-    together = dict(sorted({**held, **{source.root: _united(source, held.get(source.root)) for source in given}}.items()))
+    together = dict(sorted({**held, **{source.root: _with_held(source, held) for source in given}}.items()))
     looked_at = [together[root] for root in _related(together, {source.root for source in given})]
     known = {(file.source, file.file): file for file in known_files(connection)}
     listings = {source.root: list_files(source, exclude) for source in looked_at}
@@ -475,7 +480,7 @@ def remember(connection: Connection, given: Iterable[Source]) -> None:
     held = {source.root: source for source in remembered(connection)}
     for source in given:
         # A root that was a folder and is now a file, or the other way, is taken as it is now.
-        united = _united(source, held.get(source.root))
+        united = _with_held(source, held)
         connection.execute(delete(sources).where(sources.c.root == source.root))
         insert_rows(
             connection,

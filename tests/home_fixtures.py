@@ -99,7 +99,7 @@ class Place:
 
     def set(self, **settings: Any) -> None:
         """Write the settings of the home."""
-        lines = (f"{k} = {orjson.dumps(v).decode()}" for k, v in {"state_url": self.state_url, "processes": 1, **settings}.items())
+        lines = (f"{k} = {_toml(v)}" for k, v in {"state_url": self.state_url, "processes": 1, **settings}.items())
         (self.home / "polyonym.toml").write_text("\n".join(lines), encoding="utf-8")
 
     def write(self, documents: Mapping[str, str]) -> None:
@@ -194,6 +194,12 @@ class Place:
         """The rows of an export."""
         with self.engine.connect() as connection:
             return list(exports.export(connection, kind))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    return orjson.dumps(value).decode()
 
 
 class RememberedGraph:

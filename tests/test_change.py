@@ -437,7 +437,7 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
     place = make_place(names=names)
     place.write(FEW)
     secret = "Zyxquor met Wobblecorp in Halden to talk of blarptext. Zyxquor left Apple and Siemens Energy."
-    name = "public.txt" if how == "edited" else "zyxquor-blarptext.txt"
+    name = "zyxquor-blarptext.txt" if how == "deleted" else "public.txt"  # a file that is still there keeps its name
     place.write({name: secret})
     place.ingest()
     asked = wikidata.key_of("Zyxquor")
@@ -462,8 +462,6 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
     reporting.write(place.home, None)
     for word in words:
         found = left_of(place, word)
-        if how == "set aside":
-            found = {where for where in found if not where.startswith(("files", "rejected", "report"))}  # its name, with the reason
         assert not found, f"{word}: {found}"
 
 

@@ -31,9 +31,10 @@ def import_(
     if not file.is_file():
         raise WrongUse(f"{file} does not exist.")
     place = Home(home)
-    place.make(load_settings(home, config)).dispose()
+    settings = load_settings(home, config)
     skipped: list[str] = []
     with place.held(), Timings().stage("Importing", 100, "%") as stage:
+        place.make(settings).dispose()
         count = build(
             place.knowledge_base, read_items(file, skipped, lambda share: stage.advance(int(share * 100) - stage.done)), str(file.name)
         )

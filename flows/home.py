@@ -61,19 +61,18 @@ class Home:
         return self._open(settings)
 
     def make(self, settings: Settings) -> Engine:
-        """Like `open`, but makes the home when it is not there: hold it first, so that only one makes it. Raises WrongUse when
-        the folder cannot be written."""
-        self._make_folder()
-        return self._open(settings)
-
-    def _make_folder(self) -> None:
+        """Like `open`, but makes the home when it is not there. Raises WrongUse when the folder cannot be written."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             probe = self.path / f".write-test-{os.getpid()}"
             probe.touch()
             probe.unlink()
         except OSError as error:
-            raise WrongUse(f"The home {self.path} cannot be written: {error.strerror}. Give another with --home, or mend its rights.") from error
+            raise self._unwritable(error) from error
+        return self._open(settings)
+
+    def _unwritable(self, error: OSError) -> WrongUse:
+        return WrongUse(f"The home {self.path} cannot be written: {error.strerror}. Give another with --home, or mend its rights.")
 
     def _open(self, settings: Settings) -> Engine:
         from flows import tables  # noqa: F401  (a store is opened with all its tables; they take a second to import)

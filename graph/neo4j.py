@@ -100,9 +100,14 @@ class Neo4j:
 
     def read(self, kind: NodeKind | EdgeKind) -> Iterator[dict[str, Any]]:
         """Everything of one kind that the store holds."""
+        import neo4j
+
         with self._driver.session(database=self.database, fetch_size=10_000) as session:
             result = self._patiently(lambda: session.run(read_statement(kind, OURS)), self._asking)
-            yield from (record.data() for record in result)
+            try:
+                yield from (record.data() for record in result)
+            except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError) as error:
+                raise self._told(error) from error
 
     def _empty(self, statement: str) -> None:
         while self._fetch(statement, self.patience)[0]["count"]:

@@ -6,8 +6,10 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from sqlalchemy import NullPool, create_engine, make_url, text
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SERVER = _ROOT.parent / "shared" / "neo4j" / "server"
@@ -87,6 +89,23 @@ def neo4j(neo4j_server: Neo4jServer) -> Neo4jServer:
     """The session's Neo4j, emptied for one test."""
     neo4j_server.empty()
     return neo4j_server
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """The URL of an empty PostgreSQL database, dropped afterwards."""
+    server = os.environ.get("POLYONYM_TEST_POSTGRES_URL")
+    if not server:
+        pytest.skip("no PostgreSQL: set POLYONYM_TEST_POSTGRES_URL to the URL of a server whose databases may be made and dropped")
+    name = f"polyonym_test_{uuid4().hex[:12]}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    try:
+        yield make_url(server).set(database=name).render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
 def _free_ports(count: int) -> list[str]:

@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, insert
 
+from graph.difference import acknowledge, difference
 from graph.model import EDGES, NODES, EdgeKind, edge_id, entity_relations, identity
 from graph.projection import elements
+from graph.store import wanted
 from ingest.relations import relations
+from ingest.state import open_state
 
 THREE: Texts = {"a.txt": [1, 2, 1, 3], "b.txt": [2, 1], "c.txt": []}
 
@@ -98,6 +101,20 @@ def test_everything_ascends_by_an_id_of_its_own(refilled: Engine, names: list[st
         for kind in (*NODES, *EDGES):
             ids = [i for i, _ in elements(connection, kind)]
             assert ids == sorted(set(ids))
+
+
+def test_postgres_gives_the_same_in_the_same_order(postgres_url: str, engine: Engine) -> None:
+    other = open_state(postgres_url)
+    texts = {name: [1, 2, i, i + 1] for i, name in enumerate(["a b", "a-b", "A", "ab", "Ab", "é", "e", "Z", "ø", "_"])}
+    for state in (engine, other):
+        fill(state, texts)
+    with engine.connect() as here, other.connect() as there:
+        for kind in (*NODES, *EDGES):
+            assert list(elements(here, kind)) == list(elements(there, kind))
+            changes = list(difference(there, "p", wanted(there, kind), kind.name))
+            acknowledge(there, "p", changes)
+            assert not list(difference(there, "p", wanted(there, kind), kind.name))
+        assert {c.verb for kind in NODES for c in difference(there, "p", [], kind.name)} == {"gone"}
 
 
 @given(st.sampled_from(EDGES), st.text(), st.text(), st.integers(0), st.integers(0))

@@ -357,7 +357,7 @@ def test_a_passing_fault_is_tried_again(fault: Answer) -> None:
         start = time.monotonic()
         assert model_at(server, timeout=1.0).answer("be good", "say fine", 10) == "fine"
         assert len(server.asked) == 2
-        assert time.monotonic() - start < 4
+        assert time.monotonic() - start < 20
 
 
 def test_patience_is_bounded() -> None:

@@ -353,6 +353,12 @@ def test_true_casing_moves_no_character(text):
     assert cased.upper() == text.upper()
 
 
+def test_headlines_in_title_case_are_written_as_sentences():
+    assert true_case("Ford Buys More Land From Chrysler After Court Case") == "Ford buys more land from Chrysler after court case"
+    assert true_case("Ford Buys More Land From Chrysler After Court Case.") == "Ford Buys More Land From Chrysler After Court Case."
+    assert true_case("Harvard Business School") == "Harvard Business School"
+
+
 def test_mixed_case_lines_are_left_alone():
     assert true_case("He said OK to NASA.\nTHE END OF IT ALL") == "He said OK to NASA.\nThe end of it all"
 

@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from flows.knowledge import Knowledge
 from flows.settings import Settings
-from ingest import chunks, documents, mentions, relations, stages
+from ingest import chunks, documents, mentions, recognition, relations, stages
 from ingest.documents import content_hash
 from ingest.pipelines import pipeline_version
-from resolution import clusters, document_names
+from resolution import clusters, document_names, names
 from resolution.registry import Registry
 
 STAGES = ("chunks", "mentions", "relations", "names", "links", "resolve")
@@ -33,7 +33,8 @@ def mention_keys(connection: Connection, settings: Settings, registry: Registry 
         str(mentions.RULES),
         *sorted(settings.entity_labels),
         content_hash(patterns.read_text("utf-8", "replace")) if settings.patterns_file and patterns.is_file() else "",
-        registry.version if registry else "",
+        content_hash(*(f"{name}\t{label}" for name, label in registry.names())) if registry else "",
+        str(recognition.RECIPE),
     )
     versions = {language: pipeline_version(name) for language, name in settings.pipelines.items()}
     if settings.second_spacy_model:
@@ -44,12 +45,12 @@ def mention_keys(connection: Connection, settings: Settings, registry: Registry 
 
 def relation_keys(mentioned: Keys) -> dict[str, str]:
     """For every document, what its relations rest on."""
-    return _after(mentioned, str(relations.RULES))
+    return _after(mentioned, str(relations.RULES), str(relations.RECIPE))
 
 
 def name_keys(mentioned: Keys, settings: Settings) -> dict[str, str]:
     """For every document, what its names and their grouping rest on."""
-    return _after(mentioned, str(document_names.GROUPING_VERSION), settings.coreference_model)
+    return _after(mentioned, str(document_names.GROUPING_VERSION), str(names.NORMALISATION_VERSION), settings.coreference_model)
 
 
 def link_keys(named: Keys, knowledge: Knowledge, said: Mapping[str, str]) -> dict[str, str]:

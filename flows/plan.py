@@ -80,12 +80,12 @@ def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletio
         "names": _per_document(connection, held["mentions"], coming) + len(stale["resolve"]),
         "wikidata_requests": requests,
         "summary_tokens": _SUMMARY_TOKENS * min(coming + len(stale["resolve"]), _communities(connection)) if it.settings.llm_url else 0,
-        "seconds": round(sum(seconds), 1) if seconds and rates else (0.0 if not work else None),
+        "seconds": round(sum(seconds), 3) if seconds and rates else (0.0 if not work else None),
     }
 
 
 def _row(title: str, count: int | None, why: str, rate: float | None) -> dict[str, Any]:
-    return {"stage": title, "documents": count, "why": why, "seconds": round(count * rate, 1) if rate is not None and count else None}
+    return {"stage": title, "documents": count, "why": why, "seconds": count * rate if rate is not None and count else None}
 
 
 def _why(stage: str, stale: Mapping[str, Sequence[str]], coming: int) -> str:

@@ -85,7 +85,7 @@ class Run:
         """Close the run, and what it opened."""
         self.figures |= {
             "written": vars(self.written),
-            "stages": [{"stage": n, "seconds": round(s, 2), "steps": k} for n, s, k in self.timings.rows],
+            "stages": [{"stage": n, "seconds": round(s, 4), "steps": k} for n, s, k in self.timings.rows],
             "notes": self.notes,
         }
         with self.engine.begin() as connection:

@@ -55,11 +55,15 @@ def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -
     names, named = document_names.group(document, found)
     keys = {trim(true.text, m.start, m.end): m.key for m in true.mentions}
     gold: dict[str, Counter[str | None]] = defaultdict(Counter)
+    missed = set(keys)
     for m in named:
-        key = keys.get(trim(true.text, m.start, m.end))
-        if key is not None:
+        span = trim(true.text, m.start, m.end)
+        missed.discard(span)
+        if true.judged[0] <= span[0] and span[1] <= true.judged[1]:
+            # A name that the gold leaves out has no item there: this is what teaches when to link nothing.
+            key = keys.get(span, "")
             gold[m.name][key if key.startswith("Q") else None] += 1
-    return Example(document, names, gold)
+    return Example(document, names, gold, document.source, len(missed))
 
 
 def curve(tried: Iterable[Example], sources: Sequence[CandidateSource], weights: Weights) -> tuple[float, list[Bin]]:

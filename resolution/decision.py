@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from ingest.documents import content_hash
 from ingest.errors import WrongUse
 from resolution.features import FEATURES, NameWords
 from resolution.name_tables import DATA
@@ -54,8 +55,10 @@ def load_weights(path: Path | None = None) -> Weights:
     if path is None:
         path = max(DATA.glob("weights-*.json"), key=lambda p: int(p.stem.removeprefix("weights-")))
     try:
-        row = orjson.loads(path.read_bytes())
-        return Weights(row["version"], row["features"], row["confidence"], row["bias"], row["threshold"], row["doubt"])
+        content = path.read_text(encoding="utf-8")
+        row = orjson.loads(content)
+        version = f"{row['version']}-{content_hash(content)[:8]}"  # links go stale by it, so it must tell any change
+        return Weights(version, row["features"], row["confidence"], row["bias"], row["threshold"], row["doubt"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WrongUse(f"{path} holds no weights for linking ({error!r}). Write some with `polyonym calibrate GOLD...`.") from error
 

@@ -84,6 +84,7 @@ FEATURES = (
 
 _WORD = re.compile(r"[^\W_]+")
 _AFTER_HEAD = re.compile(r"\b(?:of|in|from|by|for|on|at|who|that|which|and|born|based)\b|[,;(/]")
+_DOTTED = re.compile(r"\b(\w)\.\s?(\w)\.")  # F.C.
 _PARTICLES = frozenset(("de", "van", "von", "bin", "al", "del", "la", "der"))
 NEAR, PLACES = 150, 6
 """Near a name is within so many characters of one of its first places."""
@@ -241,7 +242,7 @@ def infer_types(item: Item) -> frozenset[str]:
     if demonym_of(bare.casefold()):
         types.add("GROUP")
     for name in (bare, *(a for a in item.aliases if a.startswith(bare + " "))):
-        tokens = tokens_of(name.partition(" of ")[0])
+        tokens = tokens_of(_DOTTED.sub(r"\1\2", name.partition(" of ")[0]))
         if (len(tokens) > 1 or (" of " in name and tokens)) and tokens[-1] in table:
             return frozenset([table[tokens[-1]]])
     return frozenset(types)

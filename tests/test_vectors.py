@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -212,3 +213,24 @@ def test_a_manifest_of_a_newer_version_is_refused(tmp_path: Path, monkeypatch: p
         put(tmp_path, {"a": "1"})
     with pytest.raises(Damaged, match="newer version"):
         vectors.holdings(tmp_path, "chunks")
+
+
+def test_a_reader_beside_a_writer_always_sees_a_whole_index(tmp_path: Path) -> None:
+    small = {f"c{i}": f"text {i}" for i in range(20)}
+    large = {**small, "extra": "text"}
+    put(tmp_path, small)
+    done = threading.Event()
+
+    def write() -> None:
+        for i in range(40):
+            put(tmp_path, small if i % 2 else large)
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = set()
+    while not done.is_set():
+        seen.add(len(vectors.search(tmp_path, "chunks", vector("text"), 50)))
+        assert vectors.holdings(tmp_path, "chunks") in (dict(sorted(small.items())), dict(sorted(large.items())))
+    writer.join()
+    assert seen == {20, 21}

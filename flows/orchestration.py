@@ -4,6 +4,8 @@ import os
 import signal
 from types import FrameType
 
+import psutil
+
 from flows.home import Home
 from flows.progress import console
 from ingest.errors import Stop
@@ -36,6 +38,20 @@ def prepare(home: Home, verbose: bool = False) -> None:
     }
     for key, value in defaults.items():
         os.environ.setdefault(key, value)
+    _end_orphaned_servers(defaults["PREFECT_HOME"])
+
+
+def _end_orphaned_servers(prefect_home: str) -> None:
+    """A run that was killed could not stop its server: whoever holds the home next does."""
+    if 1 in (os.getpid(), os.getppid()):  # in a container we, or who serves us, may be what orphans look to
+        return
+    for process in psutil.process_iter():
+        try:
+            orphaned = process.ppid() == 1 and any("prefect.server" in word for word in process.cmdline())
+            if orphaned and process.environ().get("PREFECT_HOME") == prefect_home:
+                process.kill()
+        except psutil.Error:  # gone meanwhile, or not ours
+            continue
 
 
 def watch_interrupts() -> None:
@@ -45,6 +61,8 @@ def watch_interrupts() -> None:
         global _interrupts
         _interrupts += 1
         if _interrupts > 1:
+            for child in psutil.Process().children(recursive=True):  # Prefect's server, and workers
+                child.kill()
             os._exit(128 + number)
         console.print("\n[bold]Stopping[/bold] at the next clean point; once more stops at once (nothing is lost either way).")
 

@@ -94,6 +94,7 @@ class Run:
             self.pipelines.close()
         if "knowledge" in self.__dict__:
             self.knowledge.close()
+        self.engine.dispose()  # so that SQLite folds its journal in: nothing of what was deleted is left there
 
 
 def as_prefect_task(do: Callable[["Run", "Batch"], int], name: str) -> Callable[["Run", "Batch"], int]:

@@ -9,12 +9,13 @@ died leaves nothing but files that the next one deletes.
 that at every moment the file is one that it names, or damaged.
 """
 
+import errno
 import hashlib
 import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from ingest.errors import Damaged, Stop, WrongUse
 
 _POOL = 512 * 1024 * 1024
 _ADDRESS_SPACE = 1 << 38
+_DISK = re.compile(r"IO exception|No space|[Cc]heckpoint failed")
+_SPARE = 16 * 1024 * 1024  # of the disk, never used
 _EXPECTED = re.compile(r" expecting \{[^}]*\}")  # the parser lists every word that it knows
 
 
@@ -57,6 +60,7 @@ class Embedded:
         with self._disk():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._sweep()
+            self._need(2 * self.file.stat().st_size if self.file.exists() else 0)
             if not fresh:
                 shutil.copyfile(self.file, self._beside)
             self._loading = _Loading(self._beside, marker, fresh)
@@ -65,12 +69,14 @@ class Embedded:
         """Write rows of one kind into the copy."""
         assert self._loading is not None
         with self._disk():
+            self._need(0)
             self._loading.apply(verb, kind, rows)
 
     def finish(self) -> None:
         """Make the copy durable and swap it in."""
         assert self._loading is not None
         with self._disk():
+            self._need(self._beside.stat().st_size)
             self._loading.close()
             self._loading = None
             _sync(self._beside)
@@ -174,19 +180,25 @@ class Embedded:
     def _damaged(self, what: str) -> Damaged:
         return Damaged(f"The graph {self.file} {what}. Run `polyonym check --repair`: it is made again from the state.")
 
+    def _need(self, room: int) -> None:
+        """Ladybug may end the process when the disk is full, so it is not let get so far."""
+        if shutil.disk_usage(self.folder).free < room + _SPARE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     @contextmanager
     def _disk(self) -> Iterator[None]:
         """Turns what a full or broken disk raises, here or inside Ladybug, into a clear message."""
         try:
             yield
         except (OSError, RuntimeError) as error:
-            if isinstance(error, OSError) or "IO exception" in str(error) or "No space" in str(error):
-                reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-                raise Stop(
-                    f"The graph cannot be written in {self.folder}: {reason}. The last one is kept as it was. "
-                    "Make room (a load needs twice the size of the graph) or mend the folder's rights, then run again."
-                ) from error
-            raise
+            if isinstance(error, RuntimeError) and not _DISK.search(str(error)):
+                raise
+            full = self.folder.exists() and shutil.disk_usage(self.folder).free < _SPARE
+            reason = os.strerror(errno.ENOSPC) if full else (isinstance(error, OSError) and error.strerror) or str(error)
+            raise Stop(
+                f"The graph cannot be written in {self.folder}: {reason}. The last one is kept as it was. "
+                "Make room (a load needs twice the size of the graph and 16 MB) or mend the folder's rights, then run again."
+            ) from error
 
 
 class _Loading:
@@ -223,7 +235,8 @@ class _Loading:
 
     def abandon(self) -> None:
         if self.copying is not None:
-            self.copying.writer.close()
+            with suppress(OSError):  # on a full disk the file cannot even be ended
+                self.copying.writer.close()
         self.connection.close()
         self.database.close()
 

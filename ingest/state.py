@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import orjson
 from sqlalchemy import Column, Connection, Engine, MetaData, Table, Text, create_engine, delete, event, select
 from sqlalchemy.exc import DatabaseError, OperationalError
-from sqlalchemy.pool import NullPool
 from sqlalchemy.types import TypeDecorator
 
 from ingest.errors import Damaged, ServerAway, WrongUse
@@ -63,8 +62,7 @@ def open_state(url: str) -> Engine:
     database or was written by a newer version.
     """
     try:
-        # No pool: a reader that is gone must not keep SQLite's file open, and a forked worker must not share a socket.
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url, pool_pre_ping=True)  # a server may have been restarted since a connection was last used
     except Exception as error:
         raise WrongUse(
             f"The state URL {url!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…"

@@ -318,12 +318,12 @@ def examples(number: int, steps: int) -> settings:
 
 @pytest.mark.slow
 def test_any_series_of_changes_equals_a_fresh_run() -> None:
-    run_state_machine_as_test(Series, settings=examples(270, 8))
+    run_state_machine_as_test(Series, settings=examples(284, 8))
 
 
 @pytest.mark.slow
 def test_any_series_of_changes_equals_a_fresh_run_with_the_real_models_and_store() -> None:
-    run_state_machine_as_test(RealSeries, settings=examples(20, 6))
+    run_state_machine_as_test(RealSeries, settings=examples(6, 6))
 
 
 @pytest.mark.slow

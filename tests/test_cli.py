@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sqlalchemy import create_engine, text
 
@@ -49,9 +51,9 @@ class Ended:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-def started(*words: object, **options: Any) -> "subprocess.Popen[str]":
+def started(*words: object, before: Sequence[str] = (), **options: Any) -> "subprocess.Popen[str]":
     given = {"env": ENVIRONMENT, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.Popen([*COMMAND, *map(str, words)], **given)
+    return subprocess.Popen([*before, *COMMAND, *map(str, words)], **given)
 
 
 def polyonym(*words: object, code: int = 0, **options: Any) -> Ended:
@@ -230,34 +232,26 @@ def test_a_state_that_cannot_be_trusted_is_refused_and_left_alone(place: Path, d
     assert state.read_bytes() == before
 
 
-# An ordinary user before a home that only root may write
+# A home that may only be read
 
 
-def as_nobody() -> Callable[[], None] | None:
-    """Makes a child an ordinary user; None when we are one ourselves. Skips where such a user cannot run Python."""
+def powerless() -> list[str]:
+    """What goes before a command to take from root what an ordinary user may not do: writing where the rights forbid it."""
     if os.geteuid() != 0:
-        return None
-
-    def become() -> None:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-
-    tried = subprocess.run([sys.executable, "-c", "import flows.cli"], env=ENVIRONMENT, preexec_fn=become, capture_output=True, cwd="/")
-    if tried.returncode != 0:
-        pytest.skip("an ordinary user cannot run this Python")
-    return become
+        return []
+    words = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    if not shutil.which("setpriv") or subprocess.run([*words, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("root cannot give up its powers here")
+    return words
 
 
 def test_a_read_only_home_is_told_and_left_alone(place: Path) -> None:
-    become = as_nobody()
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)
+    before_command = powerless()
     for path in [place / "home", *(place / "home").rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     before = {p: p.read_bytes() for p in (place / "home").rglob("*") if p.is_file()}
     try:
-        ended = polyonym("ingest", "docs", "--home", "home", code=2, cwd=place, preexec_fn=become)
+        ended = polyonym("ingest", "docs", "--home", "home", code=2, cwd=place, before=before_command)
         assert "cannot be written" in ended.err and "--home" in ended.err and "Traceback" not in ended.err
         assert {p: p.read_bytes() for p in (place / "home").rglob("*") if p.is_file()} == before
     finally:
@@ -299,7 +293,30 @@ def test_a_second_interrupt_stops_at_once_and_loses_nothing(tmp_path: Path) -> N
             time.sleep(0.1)
             process.send_signal(signal.SIGINT)
             break
-    process.communicate(timeout=60)
-    assert process.returncode == 130
+    process.communicate(timeout=60)  # it ends when the last process that writes there has ended
+    assert process.returncode == 130 and not servers(tmp_path / "home")
     report = polyonym("ingest", tmp_path / "docs", "--home", tmp_path / "home", "--json").json
     assert report["status"] == "done" and report["counts"]["documents"] == 300
+
+
+def servers(home: Path) -> list[psutil.Process]:
+    """Prefect's servers that run for a home."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if "prefect.server" in " ".join(process.cmdline()) and process.environ().get("PREFECT_HOME", "").startswith(str(home)):
+                found.append(process)
+    return found
+
+
+def test_a_killed_run_leaves_no_server_behind_for_long(tmp_path: Path) -> None:
+    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(300)})
+    process = started("ingest", tmp_path / "docs", "--home", tmp_path / "home")
+    assert process.stderr and process.stdout
+    next(line for line in process.stderr if line.startswith("Reading"))
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    process.stdout.close()
+    assert polyonym("ingest", tmp_path / "docs", "--home", tmp_path / "home", "--json").json["status"] == "done"
+    assert not servers(tmp_path / "home")

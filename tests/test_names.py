@@ -1,12 +1,15 @@
 """Normal forms of names."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resolution.comparison import SAME, compare
 from resolution.names import normalise
 
-SAME = [
+ONE_NAME = [
     ("U.S.", "United States"),
     ("Apple, Inc.", "Apple"),
     ("Siemens AG", "Siemens Aktiengesellschaft"),
@@ -20,7 +23,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("a", "b"), SAME)
+@pytest.mark.parametrize(("a", "b"), ONE_NAME)
 def test_forms_of_one_name_meet(a: str, b: str) -> None:
     assert normalise(a) == normalise(b)
 
@@ -42,3 +45,74 @@ def test_normalising_twice_changes_nothing(raw: str, person: bool) -> None:
     once = normalise(raw, person)
     assert normalise(once, person) == once
     assert once or not raw.strip()
+
+
+# Comparing two names
+
+PAIRS = [
+    line.split("\t")
+    for line in (Path(__file__).parents[1] / "benchmarks" / "data" / "name_pairs.tsv").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("# ")
+]
+FOOLS_A_PLAIN_SCORE = [
+    ("Niger", "Nigeria"),
+    ("Austria", "Australia"),
+    ("Siemens", "Siemens Energy"),
+    ("Joan Smith", "John Smith"),
+    ("SR-2023-052", "SR-2023-053"),
+    ("ASR1603", "ASR1605"),
+    ("CEO", "CTO"),
+    ("Republic of the Congo", "Democratic Republic of the Congo"),
+    ("New York", "New York Times"),
+    ("New York", "New York City"),
+    ("Georgia (country)", "Georgia (U.S. state)"),
+    ("Bank of China", "Bank of Canada"),
+    ("Boeing 737", "Boeing 747"),
+    ("George H. W. Bush", "George W. Bush"),
+    ("9/11", "11/9"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), FOOLS_A_PLAIN_SCORE)
+def test_exclusive_evidence_forbids(a: str, b: str) -> None:
+    found = compare(a, b)
+    assert found.forbids and not found.same and found.score < SAME
+
+
+def test_labelled_pairs_come_out_right() -> None:
+    wrong = [(a, b) for a, b, label, type_, _ in PAIRS if compare(a, b, type_, type_).same != (label == "same")]
+    untyped = [(a, b) for a, b, label, _, _ in PAIRS if compare(a, b).same != (label == "same")]
+    assert len(PAIRS) > 500 and len(wrong) <= 5 and len(untyped) <= 6, (wrong, untyped)
+
+
+def test_types_that_cannot_go_together_forbid() -> None:
+    assert compare("Jordan", "Jordan", "PERSON", "PLACE").forbids == ("a PERSON is no PLACE",)
+    assert compare("Jordan", "Jordan", "PERSON", "GPE").forbids
+    assert compare("Boston", "Boston", "ORG", "GPE").same
+
+
+_name = st.one_of(st.text(max_size=30), st.lists(st.sampled_from([w for p in PAIRS for w in p[0].split()]), max_size=5).map(" ".join))
+
+
+@given(_name, _name)
+def test_comparison_is_symmetric_and_bounded(a: str, b: str) -> None:
+    found = compare(a, b)
+    assert compare(b, a) == found
+    assert 0 <= found.score <= 1 and (not found.forbids or found.score < SAME)
+
+
+@given(_name)
+def test_a_name_is_the_same_as_itself(name: str) -> None:
+    assert compare(name, name).score == 1
+
+
+@given(st.sampled_from(["Boeing", "Flight", "Resolution", "iPhone", "Route"]), st.integers(2, 9999), st.integers(2, 9999))
+def test_numbers_tell_apart(word: str, a: int, b: int) -> None:
+    assert compare(f"{word} {a}", f"{word} {b}").same == (a == b)
+
+
+@given(st.sampled_from(["Obama", "Merkel", "Putin"]), st.sampled_from(["Mary", "Jane", "Ruth"]), st.sampled_from(["Peter", "Paul", "Karl"]))
+def test_given_names_tell_apart(surname: str, woman: str, man: str) -> None:
+    assert compare(f"{woman} {surname}", f"{man} {surname}").forbids
+    assert compare(f"{woman} {surname}", f"{surname}, {woman}").same
+    assert compare(f"{woman} {surname}", f"{woman[0]}. {surname}", "PERSON", "PERSON").same

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from types import FrameType
 
 import psutil
@@ -47,11 +48,18 @@ def _end_orphaned_servers(prefect_home: str) -> None:
         return
     for process in psutil.process_iter():
         try:
-            orphaned = process.ppid() == 1 and any("prefect.server" in word for word in process.cmdline())
+            orphaned = process.ppid() == 1 and "prefect" in " ".join(process.cmdline())
             if orphaned and process.environ().get("PREFECT_HOME") == prefect_home:
-                process.kill()
+                end_with_children(process)
         except psutil.Error:  # gone meanwhile, or not ours
             continue
+
+
+def end_with_children(process: psutil.Process) -> None:
+    """Kill a process and all below it."""
+    with suppress(psutil.NoSuchProcess):
+        for each in (*process.children(recursive=True), process):
+            each.kill()
 
 
 def watch_interrupts() -> None:
@@ -61,8 +69,8 @@ def watch_interrupts() -> None:
         global _interrupts
         _interrupts += 1
         if _interrupts > 1:
-            for child in psutil.Process().children(recursive=True):  # Prefect's server, and workers
-                child.kill()
+            for child in psutil.Process().children():  # Prefect's server, and workers
+                end_with_children(child)
             os._exit(128 + number)
         console.print("\n[bold]Stopping[/bold] at the next clean point; once more stops at once (nothing is lost either way).")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from flows import runs
+from flows import overview, runs
 from flows.home import Home
 from flows.knowledge import Knowledge
 from flows.progress import Timings
@@ -89,6 +89,7 @@ class Run:
             "notes": self.notes,
         }
         with self.engine.begin() as connection:
+            self.figures["counts"] = overview.counts(connection)
             runs.end(connection, self.number, now(), status, self.figures)
         if "pipelines" in self.__dict__:
             self.pipelines.close()

@@ -1,14 +1,16 @@
-"""The flow that a schedule runs: one run at a time on a home, overdue ones folded into it."""
+"""The flow that a schedule runs: one run at a time on a home, overdue ones folded into it.
+
+Prefect sends this file's functions, with the globals that they use, to another process: those must be modules, functions and classes.
+"""
 
 from pathlib import Path
 
 from prefect import flow
 from prefect.runtime import deployment, flow_run
 
-from flows import orchestration
+from flows import orchestration, progress
 from flows.home import Home
 from flows.nightly import ingest_and_summarize
-from flows.progress import console
 from flows.serving import drop_late_runs
 from ingest.errors import HomeHeld
 
@@ -27,4 +29,4 @@ def scheduled_ingest(paths: list[str], home: str, config: str | None = None, reg
         with Home(Path(home)).held():
             ingest_and_summarize(paths, home, config, registry_file)
     except HomeHeld as held:
-        console.print(f"Left out: {held}")
+        progress.console.print(f"Left out: {held}")

@@ -248,8 +248,18 @@ def runs(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
         stages = sum(s["seconds"] for s in run.figures.get("stages", ()))
         counts, changes = run.figures.get("counts", {}), run.figures.get("documents", {})
         changed = ", ".join(f"{n} {what}" for what, n in changes.items() if n and what != "unchanged") or "no change"
-        rows.append((run.run, run.started, run.status, f"{stages:,.0f} s", counts.get("documents"), counts.get("entities"), changed))
-    print_table("", ("run", "started", "status", "time", "documents", "entities", "documents changed"), rows, right=(0, 3, 4, 5))
+        rows.append(
+            (
+                run.run,
+                run.started.replace("T", " ").removesuffix("+00:00"),
+                run.status,
+                f"{stages:,.0f} s",
+                counts.get("documents"),
+                counts.get("entities"),
+                changed,
+            )
+        )
+    print_table("", ("run", "started (UTC)", "status", "time", "documents", "entities", "documents changed"), rows, right=(0, 3, 4, 5))
 
 
 @app.command()

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,11 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from flows.settings import Settings
-from ingest.errors import HomeHeld, WrongUse
+from ingest.errors import HomeHeld, Stop, WrongUse
 from ingest.state import open_state
+
+_ROOM = 32 * 2**20  # bytes that must be free when a run starts
+_SPARE = 4 * 2**20  # with less than this free a failure is put down to the disk
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,19 @@ class Home:
 
         return open_state(self.state_url(settings))
 
+    def _need_room(self, least: int) -> None:
+        if (free := shutil.disk_usage(self.path).free) < least:
+            raise WrongUse(
+                f"The disk of {self.path} is full: {free / 2**20:.0f} MB are free, a run needs at least {_ROOM / 2**20:.0f} MB. "
+                "What is done is kept: make room, then run the same command again."
+            )
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the home for writing, making its folder. Raises HomeHeld, naming the holder, while another process holds it.
 
-        The kernel lets go of the lock when its process ends, however it ends. Raises WrongUse when the folder cannot be written.
+        The kernel lets go of the lock when its process ends, however it ends. Raises WrongUse when the folder cannot be written or
+        its disk is full, at the start or by what is done meanwhile.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -96,6 +108,7 @@ class Home:
             except BlockingIOError:
                 file.seek(0)
                 raise HomeHeld(f"{self.path} is held by another run ({_holder(file.read())}). Wait for it to end, or stop it.") from None
+            self._need_room(_ROOM)
             file.truncate(0)
             file.write(
                 json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds"), "command": " ".join(sys.argv)})
@@ -103,6 +116,11 @@ class Home:
             file.flush()
             try:
                 yield
+            except Stop:
+                raise
+            except Exception:
+                self._need_room(_SPARE)  # what failed may have failed for want of room, whatever it calls that
+                raise
             finally:
                 file.truncate(0)  # a command may name a document that it has removed
 

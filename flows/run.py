@@ -49,6 +49,7 @@ class Run:
         self.home = home
         self.settings = settings
         self.engine = engine
+        self._open = engine.connect()  # SQLite folds its journal in when the last connection closes: costly after each transaction
         with engine.begin() as connection:
             self.number = number or runs.begin(connection, now())
             self.figures: dict[str, Any] = runs.resume(connection, self.number)
@@ -95,7 +96,7 @@ class Run:
             self.pipelines.close()
         if "knowledge" in self.__dict__:
             self.knowledge.close()
-        self.engine.dispose()  # so that SQLite folds its journal in: nothing of what was deleted is left there
+        self._open.close()
 
 
 def as_prefect_task(do: Callable[["Run", "Batch"], int], name: str) -> Callable[["Run", "Batch"], int]:

@@ -119,20 +119,20 @@ def _run_once(parameters: dict[str, Any]) -> None:
     import orjson
 
     child = subprocess.Popen([sys.executable, "-c", code, orjson.dumps(parameters).decode()])
-    previous = signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(child, number, frame))
+    asked: list[int] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        child.send_signal(number)
+
+    previous = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         child.wait()
-    except KeyboardInterrupt:
-        child.wait()
-        raise
     finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-def _pass_on(child: "subprocess.Popen[bytes]", number: int, _frame: FrameType | None) -> None:
-    child.send_signal(number)
-    child.wait()
-    sys.exit(0)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    if asked:
+        sys.exit(0)
 
 
 def _last_start(home: Home, config: str | None) -> str | None:

@@ -24,7 +24,7 @@ import orjson
 from graph.model import EDGES, MARKER, NODES, EdgeKind, NodeKind, delete_statement, read_statement, write_statement
 from graph.query import Answer, check_reading, node, plain, relationship
 from graph.store import Counts, Marker
-from ingest.errors import Damaged, Stop, WrongUse
+from ingest.errors import Damaged, WrongUse
 
 _POOL = 512 * 1024 * 1024
 _ADDRESS_SPACE = 1 << 38
@@ -195,7 +195,7 @@ class Embedded:
                 raise
             full = self.folder.exists() and shutil.disk_usage(self.folder).free < _SPARE
             reason = os.strerror(errno.ENOSPC) if full else (isinstance(error, OSError) and error.strerror) or str(error)
-            raise Stop(
+            raise WrongUse(
                 f"The graph cannot be written in {self.folder}: {reason}. The last one is kept as it was. "
                 "Make room (a load needs twice the size of the graph and 16 MB) or mend the folder's rights, then run again."
             ) from error

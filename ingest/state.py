@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import orjson
 from sqlalchemy import Column, Connection, Engine, MetaData, Table, Text, create_engine, delete, event, select
 from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import NullPool
 from sqlalchemy.types import TypeDecorator
 
 from ingest.errors import Damaged, ServerAway, WrongUse
@@ -62,7 +63,9 @@ def open_state(url: str) -> Engine:
     database or was written by a newer version.
     """
     try:
-        engine = create_engine(url, pool_pre_ping=True)  # a server may have been restarted since a connection was last used
+        # No pool: a reader that is gone must not keep SQLite's file open (its journal would keep what is deleted), and a forked
+        # worker must not share a socket.
+        engine = create_engine(url, poolclass=NullPool)
     except Exception as error:
         raise WrongUse(
             f"The state URL {url!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…"

@@ -271,6 +271,29 @@ def test_a_read_only_home_is_told_and_left_alone(place: Path) -> None:
             path.chmod(0o755 if path.is_dir() else 0o644)
 
 
+def test_a_disk_that_fills_is_told_and_nothing_is_lost(filled: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=60m", "tmpfs", small], check=False, capture_output=True).returncode:
+        pytest.skip("mounting a small disk needs root")
+    try:
+        process = started("ingest", filled / "docs", "--home", small / "home")
+        assert process.stderr
+        next(line for line in process.stderr if line.startswith("Reading"))
+        with suppress(OSError), (small / "ballast").open("wb", buffering=0) as ballast:
+            while True:
+                ballast.write(b"x" * 4096)
+        told = process.communicate(timeout=300)[1]
+        assert process.returncode == 2 and "make room" in told.lower() and "Traceback" not in told
+        for words in (("status",), ("ingest", filled / "docs")):
+            polyonym(*words, "--home", small / "home", code=2 if words[0] == "ingest" else 0)
+        (small / "ballast").unlink()
+        report = polyonym("ingest", filled / "docs", "--home", small / "home", "--json").json
+        assert report["status"] == "done" and report["counts"]["documents"] == 3
+    finally:
+        subprocess.run(["umount", small], check=False)
+
+
 # Interrupted
 
 

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from flows.progress import console
-from ingest.errors import Stop
+from ingest.errors import ServerAway, Stop
 
 app = typer.Typer(
     name="polyonym",
@@ -61,6 +61,13 @@ def main() -> None:
         )
         sys.exit(2)
     except Exception as error:
+        if "ephemeral Prefect API server" in str(error):
+            console.print(
+                "[bold red]polyonym:[/bold red] Prefect's server did not start within two minutes. Is the machine very busy? Nothing is "
+                "lost: run the same command again, or set PREFECT_API_URL to a server that runs.",
+                soft_wrap=True,
+            )
+            sys.exit(ServerAway.exit_code)
         if "--verbose" in sys.argv:
             traceback.print_exc()
         console.print(

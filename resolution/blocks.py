@@ -41,9 +41,12 @@ def head_is_person(unit: Unit) -> bool:
 
 def word_key(head: str) -> str:
     """A name's words in the order of the alphabet, without small words ("ministry of finance", "finance ministry"; not where order tells
-    institutions apart) and without a plural s, unless the name may be a person's ("Owens" is not "Owen").
+    institutions apart) and without a plural s, unless the name may be a person's ("Owens" is not "Owen"). What firms and services leave off
+    behind two words or more is left off ("midland freight company").
     """
     tokens = head.split()
+    while len(tokens) > 2 and (tokens[-1] in _LEFT_OFF or (tokens[-1] == "department" and tokens[-2] in ("police", "fire"))):
+        tokens = tokens[:-1]
     if not is_given_name(tokens[0]):
         if not _ORDERED.intersection(tokens):
             tokens = [t for t in tokens if t not in ("of", "the", "for")]
@@ -51,6 +54,7 @@ def word_key(head: str) -> str:
     return " ".join(sorted(tokens)) or head
 
 
+_LEFT_OFF = frozenset({"company", "companies", "corporation", "group", "holding", "holdings", "organization", "enterprises"})
 _ORDERED = frozenset({"university", "college", "school", "institute", "bank", "republic"})
 
 

@@ -5,6 +5,7 @@ Evidence is used best first: what people judged, confident links, equal names, v
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ingest.common_words import is_common
@@ -18,7 +19,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 1
+CLUSTERING_VERSION = 2
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01
@@ -170,7 +171,7 @@ class _Block:
                 by_key.setdefault(key, []).append(head)
         pairs = {(a, b) for heads in by_key.values() for n, a in enumerate(heads) for b in heads[n + 1 :] if is_slip(a, b)}
         for a, b in sorted(pairs):
-            self._join_variant(a, b, "slip of the pen", is_slip)
+            self._join_variant(a, b, "slip of the pen", _may_be_slip)
 
     def _join_variant(self, a: str, b: str, verdict: str, alike: Callable[[str, str], bool]) -> None:
         """Unite two names that are alike, if every variant already in the one's cluster is like every one in the other's."""
@@ -188,7 +189,7 @@ class _Block:
         people: list[int] = []
         others: list[int] = []
         for i in self.owners[head]:
-            (people if head == self.surnames[i] else others).append(i)
+            (people if head == self.surnames[i] and self._rule(i, head) in ("", "surname") else others).append(i)
         labels: Counter[str] = Counter()
         for i in members:
             labels.update(self.units[i].labels)
@@ -211,12 +212,17 @@ class _Block:
         else:
             self._several(head, members, owners, dominant=not people)
 
+    def _rule(self, i: int, name: str) -> str:
+        """Why a unit has a name besides its head; "" when it has not."""
+        return next((n.rule for n in self.units[i].names if n.name == name), "")
+
     def _may_be_surname(self, head: str, labels: Mapping[str, int], people: Sequence[int]) -> bool:
         """Whether a word that stands alone is the surname of people elsewhere, though recognisers may not take it for a person's.
 
         A firm with its founder's name stands alone in many documents and with him in few.
         """
-        if labels.get("PERSON", 0) * 2 >= sum(labels.values()):
+        called = sum(labels.values()) - labels.get("OTHER", 0)
+        if called and labels.get("PERSON", 0) * 2 >= called:
             return True
         sure = len(people) > 1 or is_given_name(self.units[people[0]].head.split()[0])
         word = is_place_name(head) or (is_common(head) and len(people) < 3)
@@ -229,9 +235,27 @@ class _Block:
             self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
             return
         ranked.sort(key=lambda r: self.units[r].key)
-        nearness = Nearness(
-            {r: (self.units[o].document for o in owners[r]) for r in ranked}, (self.units[i].document for i in members), self.context
-        )
+        documents = {r: {self.units[o].document for o in owners[r]} for r in ranked}
+        doubtful: dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]] = {}
+        left = members
+        # Once more with the documents that the first round has added to each owner's: a story names somebody in full in few of its documents.
+        for _ in range(2):
+            doubtful = self._join_nearest(head, left, ranked, documents)
+            if len(doubtful) in (0, len(left)):
+                break
+            left = list(doubtful)
+        for i, (features, candidates) in doubtful.items():
+            self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
+
+    def _join_nearest(
+        self, head: str, members: Sequence[int], ranked: Sequence[int], documents: Mapping[int, set[str]]
+    ) -> dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
+        """Join each unit to the owner whose documents are clearly nearest to its own, which is then added to them. The units in doubt, with
+        features and candidates.
+        """
+        nearness = Nearness(documents, (self.units[i].document for i in members), self.context)
+        joined: list[tuple[int, int]] = []
+        doubtful = {}
         for i in members:
             scores = nearness.scores(self.units[i].document)
             order, margin = clearest(scores, ranked)
@@ -242,8 +266,12 @@ class _Block:
             features = {"margin": margin, "needed": needed, "owners": len(ranked)}
             if margin >= needed and self.partition.join(order[0], i):
                 self._decide("merge", head, [i, order[0]], "nearest context", features, candidates)
+                joined.append((order[0], i))
             else:
-                self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
+                doubtful[i] = (features, candidates)
+        for owner, i in joined:
+            documents[owner].add(self.units[i].document)
+        return doubtful
 
     def _demonyms(self) -> None:
         for head, members in sorted(self.heads.items()):
@@ -295,6 +323,17 @@ def _cluster(units: Sequence[Unit], wikidata: Iterable[Any], registry: Iterable[
 def _may_be_one_person(a: str, b: str) -> bool:
     left, right = person_parts(a), person_parts(b)
     return left is not None and right is not None and may_be_one_person(left, right)
+
+
+def _may_be_slip(a: str, b: str) -> bool:
+    """Whether two names are one but for a slip: also a person's with more and with fewer given names, one of them with a slip in the surname."""
+    left, right = person_parts(a), person_parts(b)
+    if is_slip(a, b) or left is None or right is None:
+        return is_slip(a, b)
+    if left.last == right.last:
+        return may_be_one_person(left, right)
+    mended = replace(right, words=(*right.words[:-1], left.last))
+    return is_slip(f"{left.given[0]} {left.last}", f"{left.given[0]} {right.last}") and may_be_one_person(left, mended)
 
 
 def _spans_of_head(unit: Unit) -> list[tuple[int, int]]:

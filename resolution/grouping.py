@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from ingest.common_words import is_common
 from resolution.entity_types import majority
 from resolution.name_tables import honorifics, places, squash, words
-from resolution.names import demonym_of, is_generic, is_place_name, is_slip, normalise
+from resolution.names import demonym_of, is_generic, is_place_name, is_slip, normalise, without_legal_form
 from resolution.persons import (
     PersonParts,
     contains_given,
@@ -53,6 +54,11 @@ class Name:
         return person_parts(self.name) if looks_like_person(self.name, self.labels, self.count) else None
 
     @property
+    def legal(self) -> bool:
+        """Whether one of its spellings has a legal form: a firm in full."""
+        return any(len(without_legal_form(s).split()) < len(s.split()) for s in self.surfaces)
+
+    @property
     def acronyms(self) -> list[str]:
         """Its raw spellings in capitals, without dots and a small plural s, when all of them are written so."""
         found = [re.sub(r"['’.]|(?<=[A-Z]{2})s\Z|['’]s\Z", "", s.removeprefix("the ")) for s in self.surfaces]
@@ -66,6 +72,7 @@ _ALIAS_BETWEEN = re.compile(
     r"|[\s,(\"“']*(?:a\.?k\.?a\.?|alias|formerly)\s+(?:the\s+)?[\"“']?",
     re.IGNORECASE,
 )
+_TICKER = re.compile(r"[A-Z]{2,5}")
 _MARKS = frozenset({"TM", "R", "C"})
 _SMALL = frozenset({"of", "the", "and", "for", "in", "on", "de", "la", "et", "du", "des", "und", "&", "at", "to", "a"})
 
@@ -133,7 +140,9 @@ def _aliases_in_text(g: Grouping) -> None:
         found = _IN_BRACKETS.match(g.text, end)
         if found:
             short = by_surface.get(found[2]) or g.names.get(normalise(found[2]))
-            listed = found[1] or "<" in found[0]
+            listed = (
+                found[1] or "<" in found[0] or (bool(_TICKER.fullmatch(found[2])) and name.legal and not is_place_name(normalise(found[2])))
+            )
             if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):
                 g.attach(short, name, "alias", (start, found.end()))
         if i + 1 == len(spans):
@@ -231,6 +240,8 @@ def _persons(g: Grouping) -> None:
         last = [o for o, parts in by_last.get(tokens[-1], []) if o is not short and _ends_with(parts, tokens)]
         if short.type == "ORG" and short.count > 4 and not is_surname(tokens[-1]):
             last = [o for o in last if o.count > 1]
+        if not last and short.type == "PERSON" and len(tokens) == 1:
+            g.attach_if_only(short, [o for o in g.in_order if _ends_in_person(o, tokens[0])], "surname")
         if last:
             g.attach_to_best(short, last, "surname")
         elif short.type == "PERSON" or ((is_given_name(tokens[0]) or is_distinctive(tokens[0])) and not is_place_name(short.name)):
@@ -238,7 +249,10 @@ def _persons(g: Grouping) -> None:
             first = [
                 o
                 for o in by_first.get(tokens[0], [])
-                if o is not short and o.tokens[: len(tokens)] == tokens and (not capitals or all(s.isupper() for s in o.surfaces))
+                if o is not short
+                and o.tokens[: len(tokens)] == tokens
+                and (not capitals or all(s.isupper() for s in o.surfaces))
+                and (short.type == "PERSON" or _called_by_first_name(o, short))
             ]
             if first:
                 g.attach_to_best(short, first, "given name")
@@ -246,6 +260,20 @@ def _persons(g: Grouping) -> None:
                 pet_forms = (g for g in sorted(by_first) if not is_initial(g) and same_given_name(g, tokens[0]))
                 known_as = [o for given in pet_forms for o in by_first[given]]
                 g.attach_if_only(short, known_as, "given name")
+
+
+def _ends_in_person(name: Name, surname: str) -> bool:
+    """Whether a name that the recogniser does not take for a person's ends with a given name and this surname: "Forward Tim Duncan"."""
+    return len(name.tokens) > 2 and name.tokens[-1] == surname and is_given_name(name.tokens[-2]) and person_parts(name.name) is not None
+
+
+def _called_by_first_name(full: Name, short: Name) -> bool:
+    """Whether a word that is not labelled as a person's may still be somebody's first name: not a firm's that is named more often than its
+    poet, not a town's before its fire service.
+    """
+    if short.type not in ("ORG", "PLACE") or short.count <= full.count:
+        return True
+    return short.type == "PLACE" and is_surname(full.tokens[-1])
 
 
 def _is_fuller(longer: PersonParts, shorter: PersonParts) -> bool:
@@ -261,7 +289,9 @@ def _ends_with(parts: PersonParts, tokens: list[str]) -> bool:
 
 
 def _organisations(g: Grouping) -> None:
-    """Toyota ← Toyota Motor: what is left off must be in the closed list of tails, and a place keeps its own name."""
+    """Toyota ← Toyota Motor: what is left off must be in the closed list of tails; any tail may be left off of a firm that the text
+    has introduced in full (Rolls ← Rolls Royce Plc). A place keeps its own name.
+    """
     tails = words("org_tails.txt")
     for short in g.free():
         if (
@@ -273,10 +303,37 @@ def _organisations(g: Grouping) -> None:
         ):
             continue
         size = len(short.tokens)
-        owners = [o for o in g.in_order if len(o.tokens) > size and o.tokens[:size] == short.tokens and tails.issuperset(o.tokens[size:])]
+        longer = [o for o in g.in_order if _begins(o, short) and o.name not in g.is_person]
+        owners = [o for o in longer if tails.issuperset(_without_seat(g, o.tokens[size:]))]
         if any(short.labels[x] for x in ("GPE", "LOC", "FAC")):
             owners = [o for o in owners if not _INSTITUTIONS.issuperset(o.tokens[size:])]
         g.attach_to_best(short, owners, "short form")
+        if short.type in ("ORG", "OTHER") and not short.legal:
+            g.attach_if_only(short, _firms_in_full(short, longer), "short form")
+
+
+_INDEXES = frozenset({"average", "composite", "index"})
+
+
+def _without_seat(g: Grouping, tail: list[str]) -> list[str]:
+    """The end of an organisation's name without the place it is of ("bank" of "bank of canada")."""
+    return tail[: tail.index("of")] if "of" in tail[1:] and g.is_place(" ".join(tail[tail.index("of") + 1 :])) else tail
+
+
+def _firms_in_full(short: Name, longer: list[Name]) -> list[Name]:
+    """Of the names that begin with a short one, the firm's that the text has introduced in full, or none where others than what is that
+    firm's begin so as well. A headline may use the short name before.
+    """
+    full = [o for o in longer if o.legal or o.tokens[-1] in _INDEXES]
+    first = [o for o in full if not any(_begins(o, other) for other in full)]
+    if not all(o in first or any(_begins(o, firm) for firm in first) for o in longer):
+        return []
+    return [o for o in first if sum(span < o.spans[0] for span in short.spans) < 2]
+
+
+def _begins(longer: Name, shorter: Name) -> bool:
+    """Whether one name begins with the whole of another."""
+    return len(longer.tokens) > len(shorter.tokens) and longer.tokens[: len(shorter.tokens)] == shorter.tokens
 
 
 _INSTITUTIONS = frozenset(
@@ -352,18 +409,22 @@ def _spellings(g: Grouping) -> None:
 def _may_be_plural(plural: Name, singular: Name) -> bool:
     """Whether a name with an s is the other's plural: words of one type, or of none that is known; Peters is not Peter."""
     types = {plural.type, singular.type}
+    if singular.legal:
+        return True
     if len(plural.name) < 5 or is_given_name(singular.name) or is_surname(singular.name):
         return False
-    return len(types - {"OTHER"}) <= 1 and types != {"PERSON"}
+    return (len(types - {"OTHER"}) <= 1 and types != {"PERSON"}) or types <= {"ORG", "PRODUCT", "WORK"}
 
 
 def _slips(g: Grouping) -> None:
-    """Slips of the pen: the rarer spelling under the other."""
-    free = [n for n in g.free() if len(n.name) >= 5]
-    for i, a in enumerate(free):
-        for b in free[i + 1 :]:
-            if abs(len(a.name) - len(b.name)) <= 2 and is_slip(a.name, b.name):
-                g.attach(*_rarer(a, b), "slip")
+    """Slips of the pen: the rarer spelling under the other, which may have an owner already."""
+    alike: dict[tuple[str, int], list[Name]] = {}
+    for n in g.in_order:
+        if len(n.name) >= 5:
+            alike.setdefault((n.name[0], len(n.tokens)), []).append(n)
+    for a, b in (pair for names in alike.values() for pair in combinations(names, 2)):
+        if not (a.owner and b.owner) and abs(len(a.name) - len(b.name)) <= 2 and is_slip(a.name, b.name):
+            g.attach(*((a, b) if b.owner else (b, a) if a.owner else _rarer(a, b)), "slip")
 
 
 def _generic_heads(g: Grouping) -> None:
@@ -377,10 +438,16 @@ def _generic_heads(g: Grouping) -> None:
         begins = [o for o in longer if o.tokens[:size] == short.tokens]
         g.attach_to_best(short, ends or [o for o in begins if o.tokens[size] == "of"], "generic head")
         if short.name in _COMPASS or short.name in words("descriptors.txt"):
-            g.attach_to_best(short, begins, "generic head")
+            g.attach_to_best(short, _beside_other_half(g, short, begins), "generic head")
 
 
-_COMPASS = frozenset({"north", "south", "east", "west"})
+_COMPASS = {"north": "south", "south": "north", "east": "west", "west": "east"}
+
+
+def _beside_other_half(g: Grouping, short: Name, longer: list[Name]) -> list[Name]:
+    """What "the North" may be short for where "the South" is named as well: North Korea beside South Korea, and not North Carolina."""
+    other = _COMPASS.get(short.name, "")
+    return [o for o in longer if " ".join([other, *o.tokens[1:]]) in g.names] if other in g.names else longer
 
 
 def _regions(g: Grouping) -> None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import OSA, Indel
 
+from ingest.common_words import is_common
 from resolution.name_tables import abbreviations, honorifics, legal_forms, places, plain, squash, words
 from resolution.persons import SUFFIXES, is_given_name, is_surname
 
@@ -18,7 +19,7 @@ _SPACED_INITIALS = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[A-Z]\.)")
 _INNER_FORMS = ("N.Y.", "NY", "U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
 _INNER = re.compile(r"(?<![\w.])(?:" + "|".join(re.escape(f).replace(r"\.", r"\.?") for f in _INNER_FORMS) + r")(?!\w)")
 
-NORMALISATION_VERSION = 1
+NORMALISATION_VERSION = 2
 """Raise when a table or a rule changes what `normalise` answers: all that is kept under normal forms is then made again."""
 
 
@@ -87,10 +88,14 @@ def _place(text: str) -> str | None:
     if folded.endswith("s") and folded[:-1] in table.of_demonym:
         return folded[:-1]  # Germans, German
     # Text without apostrophes: "Japans finance minister".
-    for name in (text.casefold(), folded.removesuffix("s") if len(folded) > 4 else ""):
+    for name in (text.casefold(), folded.removesuffix("s") if len(folded) > 4 and not _may_be_person(folded) else ""):
         if name in table.names:
             return name
     return None
+
+
+def _may_be_person(word: str) -> bool:
+    return is_given_name(word) or is_surname(word)
 
 
 def region_of(text: str) -> str | None:
@@ -122,6 +127,9 @@ def _core(text: str, person: bool) -> str:
         tokens = _without_honorifics(tokens)
     tokens = ["and" if t == "&" else t for t in tokens]
     if len(tokens) > 1:
+        country = tokens[0].removesuffix("s")
+        if not person and country != tokens[0] and country in places().names and tokens[0] not in places().names:
+            tokens[0] = country  # Japan's Finance Ministry
         short = abbreviations()
         tokens = [short.get(t, t) for t in tokens]
         if tokens[-1] == "st":
@@ -232,6 +240,16 @@ def is_known_word(token: str) -> bool:
     return is_given_name(token) or is_surname(token) or is_place_name(token) or demonym_of(token) is not None
 
 
+def _is_slip_in_surname(x: str, y: str) -> bool:
+    """Whether two last words behind one given name are one surname misspelt: a letter more or less, or exchanged, where at most one of them is
+    a name or word that we know. Surnames have no endings that tell them apart, but for a plural s.
+    """
+    if len(x) < 4 or x[0] != y[0] or not (x + y).isalpha() or y == x + "s" or is_common(x) or is_common(y):
+        return False
+    distance = OSA.distance(x, y, score_cutoff=1)
+    return distance == 1 and (len(x) < len(y) or sorted(x) == sorted(y)) and not (is_known_word(x) and is_known_word(y))
+
+
 _ALIKE = ("aeiouy", "ckqs", "sz", "dt", "bp", "gk", "gj", "mn", "vwf", "ijy", "lr", "xs")
 
 
@@ -245,6 +263,8 @@ def is_slip(a: str, b: str) -> bool:
     if len(left) != len(right) or len(unequal) != 1:
         return False
     x, y = sorted(unequal[0], key=len)
+    if len(left) > 1 and unequal[0] == (left[-1], right[-1]) and is_given_name(left[0]) and _is_slip_in_surname(x, y):
+        return True
     if len(x) < 5 or not (x + y).isalpha() or x[0] != y[0] or (is_known_word(x) and is_known_word(y)):
         return False
     shared = next((i for i in range(len(x)) if x[i] != y[i]), len(x))

@@ -43,7 +43,7 @@ def person_parts(name: str) -> PersonParts | None:
     if (
         not 2 <= len(tokens) <= 6
         or not all(t.isalpha() for t in tokens)
-        or not _NOT_IN_PERSONS.isdisjoint(tokens[1:] if tokens[0] == "a" else tokens)
+        or not _NOT_IN_PERSONS.isdisjoint(t for i, t in enumerate(tokens) if not (t == "a" and _may_be_initial(tokens, i)))
     ):
         return None
     tokens = [letter for i, t in enumerate(tokens) for letter in (t if i + 1 < len(tokens) and is_initial(t) else (t,))]
@@ -53,6 +53,11 @@ def person_parts(name: str) -> PersonParts | None:
     ):
         first -= 1
     return PersonParts(tuple(tokens), tuple(tokens[:first]), tuple(tokens[first:]), suffix) if first else None
+
+
+def _may_be_initial(tokens: list[str], at: int) -> bool:
+    """Whether the word "a" at this place may be an initial: in front, or after a given name."""
+    return at == 0 or (at + 1 < len(tokens) and (is_given_name(tokens[at - 1]) or len(tokens[at - 1]) == 1))
 
 
 def is_given_name(token: str) -> bool:
@@ -166,6 +171,10 @@ def _looks_like_person(name: str, called_person: bool, vague: bool, repeated: bo
     if plain_at and not (plain_at == [0] and any(map(is_given_name, parts.given[1:]))):
         return False
     known = is_given_name(first) or is_initial(first)
+    if is_common(parts.last) and not is_surname(parts.last) and not (known and (repeated or first not in _rare_given_names())):
+        return False  # "Ohio Fire", "Obama Beats": a headline, a place's service
+    if called_person and plain_at:
+        return True  # a word in front of a given name: a rare one, a title, a job
     if called_person:
         return known or repeated or not any(is_common(t) or t in places().names or t in places().of_demonym for t in parts.words)
     if not known or is_initial(first) or name in places().names:

@@ -58,6 +58,11 @@ TOGETHER = [
     ("U.S. Food and Drug Office/ORG", "Food and Drug Office/ORG"),
     ("Paris, France/GPE", "Paris/GPE"),
     ("Vladimir Putin/PERSON", "Владимир Путин/PERSON"),
+    ("Anna A. Thorvik/PERSON", "Anna Thorvik/PERSON"),
+    ("Forest Joseph Tarbell/PERSON", "Forest Joseph Tarbell Jr./PERSON", "Tarbell/ORG"),
+    ("Gordon Velmar/PERSON", "Gordon Robert Velmar/PERSON", "Gordon Velmare/PERSON"),
+    ("Midland Freight Company/ORG", "Midland Freight/ORG"),
+    ("Michelle Tolan/PERSON", "Tolan/OTHER*3", "Tolan/PERSON"),
 ]
 
 
@@ -79,6 +84,8 @@ APART = [
     ("the Court/ORG", "the Court/ORG"),
     ("Jack London/PERSON", "London/GPE"),
     ("George Bush Sr./PERSON", "George Bush Jr./PERSON"),
+    ("Gordon Smith/PERSON", "Gordon Smyth/PERSON"),
+    ("Gordon Velmar/PERSON", "Gordon Velmars/PERSON"),
     ("Boeing/ORG", "Boeing/ORG*2", "Boeing/ORG*3", "William Boeing/PERSON"),
 ]
 
@@ -132,6 +139,17 @@ def test_a_surname_of_two_people_goes_to_the_nearest_document() -> None:
     assert {frozenset(d for d, _ in c.units) for c in solution.clusters} == {frozenset("ac"), frozenset("b")}
     merge = next(d for d in solution.decisions if d.verdict == "nearest context")
     assert merge.features["margin"] >= merge.features["needed"] and len(merge.candidates) == 2
+
+
+def test_documents_that_a_name_has_been_found_in_help_to_place_the_next() -> None:
+    words = WORDS | {"d": "vote coalition senate"}
+    near = solve([*OWNERS, unit("d", "Howard/PERSON")], NONE, lambda document: frozenset(words.get(document, "").split()))
+    assert {frozenset(d for d, _ in c.units) for c in near.clusters} == {frozenset("acd"), frozenset("b")}
+
+
+def test_a_team_is_no_family_though_a_recogniser_says_so() -> None:
+    units = [unit("a", "Thornton Kestrels/ORG", "Kestrels/PERSON/left off"), *(unit(d, "Kestrels/OTHER*2") for d in "bcde")]
+    assert clusters(units) == [set("abcde")]
 
 
 def test_in_doubt_a_surname_stays_one_node_per_document() -> None:

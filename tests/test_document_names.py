@@ -67,6 +67,23 @@ TOGETHER = [
     ("[Turkmenistan|GPE], [Turkmenistan|GPE] and [Turkeminstan|GPE]", "Turkeminstan", "Turkmenistan"),
     ("[Cambridge|GPE], [Massachusetts|GPE] is old.\n\n[Cambridge|GPE] is old.", "Cambridge", "Cambridge"),
     ("[New People Party|ORG] and [New People's Party|ORG]", "New People's Party", "New People Party"),
+    ("[Quillon Brackett Plc|ORG] rose. [Quillon|ORG] fell.", "Quillon", "Quillon Brackett Plc"),
+    ("[Quillon|ORG] up\n\n[Quillon-Bratt Inc|ORG] and [Quillon-Bratt Mines|ORG]. [Quillon|OTHER] fell.", "Quillon", "Quillon-Bratt Inc"),
+    ("The [Vantor Sixty Index|OTHER] rose. The [Vantor|ORG] fell.", "Vantor", "Vantor Sixty Index"),
+    ("[Merrin Bank of Norway|ORG] rose. [Merrin|ORG] fell.", "Merrin", "Merrin Bank of Norway"),
+    ("[Minor League Hockey|ORG] and the [Minor League|ORG]", "Minor League", "Minor League Hockey"),
+    ("[Zelkova Mines Inc|ORG] ([ZQ|ORG]) rose.", "ZQ", "Zelkova Mines Inc"),
+    ("a [zPad|ORG] and two [zPads|PRODUCT]", "zPads", "zPad"),
+    ("[Koltrex Inc|ORG] sued. [Koltrexs|NORP] shares", "Koltrexs", "Koltrex Inc"),
+    ("[Norway's Fisheries Ministry|ORG] and the [Fisheries Ministry|ORG]", "Fisheries Ministry", "Norway's Fisheries Ministry"),
+    ("[Dana A. Whitlow|PERSON] spoke. [Whitlow|ORG] left.", "Whitlow", "Dana A. Whitlow"),
+    ("[Forest Joseph Tarbell|PERSON] spoke. [Tarbell|ORG] left.", "Tarbell", "Forest Joseph Tarbell"),
+    ("[Goalkeeper Peter Aldermoor|OTHER] ran. [Aldermoor|PERSON] fell.", "Aldermoor", "Goalkeeper Peter Aldermoor"),
+    ("[Ivan Marchenkov|PERSON] spoke. [Marchenkov|PERSON] left. [Marchnekov|ORG] ran.", "Marchnekov", "Ivan Marchenkov"),
+    ("The [City of Brenmoor|GPE] sued. [Brenmoor|GPE] won.", "Brenmoor", "City of Brenmoor"),
+    ("[Skarra Island|LOC] is green. [Skarra|PERSON] is wet.", "Skarra", "Skarra Island"),
+    ("[North Tarnia|GPE], [South Tarnia|GPE] and [South Brigg|GPE]. The [South|LOC] beat the [North|LOC].", "South", "South Tarnia"),
+    ("[Peter Chiles|PERSON] spoke. [Chiles|OTHER] left.", "Chiles", "Peter Chiles"),
 ]
 
 
@@ -93,6 +110,12 @@ APART = [
     ("[Germany|GPE] and the [Germans|NORP]", "Germany", "Germans"),
     ("[Edmund Burke|PERSON] at [TED|ORG]", "Edmund Burke", "TED"),
     ("[Cry Wolf|WORK_OF_ART] on the [CW|PERSON]", "Cry Wolf", "CW"),
+    ("[Torvik Paints Inc|ORG] and [Torvik Ferries Inc|ORG]. [Torvik|ORG] rose.", "Torvik", "Torvik Paints Inc"),
+    ("[Torvik|ORG] rose. [Torvik|ORG] fell. [Torvik|ORG] sold [Torvik Ferries Inc|ORG].", "Torvik", "Torvik Ferries Inc"),
+    ("[Zelkova Mines Inc|ORG] ([UK|GPE]) rose.", "UK", "Zelkova Mines Inc"),
+    ("The [North|LOC] beat the [South|LOC] in [South Dakota|GPE].", "South", "South Dakota"),
+    ("[Sawyer Fire|PERSON] came. [Sawyer|GPE] and [Sawyer|GPE]", "Sawyer", "Sawyer Fire"),
+    ("The [Crumbs|ORG] and their [Crumbs Poet|PERSON]. The [Crumbs|ORG] won.", "Crumbs", "Crumbs Poet"),
 ]
 
 

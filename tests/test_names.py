@@ -20,6 +20,7 @@ ONE_NAME = [
     ("the Netherlands", "Holland"),
     ("Saint Louis", "St. Louis"),
     ("Coca-Cola", "Coca Cola"),
+    ("Norway's Fisheries Ministry", "Norway Fisheries Ministry"),
 ]
 
 
@@ -29,7 +30,16 @@ def test_forms_of_one_name_meet(a: str, b: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [("US", "us"), ("WHO", "who"), ("General Motors", "Motors"), ("Niger", "Nigeria"), ("City of London", "London")]
+    ("a", "b"),
+    [
+        ("US", "us"),
+        ("WHO", "who"),
+        ("General Motors", "Motors"),
+        ("Niger", "Nigeria"),
+        ("City of London", "London"),
+        ("Chiles", "Chile"),
+        ("Frances", "France"),
+    ],
 )
 def test_different_names_stay_apart(a: str, b: str) -> None:
     assert normalise(a) != normalise(b)

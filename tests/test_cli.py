@@ -393,13 +393,3 @@ def test_a_schedule_catches_up_once_then_keeps_time_and_ends_cleanly(place: Path
     assert all(one.ended <= other.started for one, other in itertools.pairwise(done)), "runs of one home never overlap"
     changed = [run.figures["documents"]["new"] for run in done]
     assert changed[:2] == [3, 4] and not any(changed[2:]), "all four are new at the place where they were moved to"
-
-
-def test_a_scheduled_run_leaves_a_held_home_alone(place: Path) -> None:
-    with Home(place / "home").held():
-        served = started("serve", "docs", "--every", "5s", "--home", "home", cwd=place)
-        assert served.stderr
-        assert next(line for line in served.stderr if "Left out" in line)
-        assert len(history(place / "home")) == 1
-        served.terminate()
-        served.communicate(timeout=120)

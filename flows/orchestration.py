@@ -21,10 +21,9 @@ class Interrupted(Stop):
 _interrupts = 0
 
 
-def prepare(home: Home, verbose: bool = False) -> None:
-    """Set Prefect's environment. Call it before Prefect is imported; a PREFECT_API_URL of the user's is respected."""
-    home.prefect.mkdir(parents=True, exist_ok=True)
-    defaults = {
+def environment(home: Home, verbose: bool = False) -> dict[str, str]:
+    """The environment in which Prefect works for a home, where the user has not set it otherwise."""
+    return {
         "PREFECT_HOME": str(home.prefect.resolve()),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
@@ -37,6 +36,12 @@ def prepare(home: Home, verbose: bool = False) -> None:
         "PREFECT_CLI_PROMPT": "false",
         "TOKENIZERS_PARALLELISM": "false",
     }
+
+
+def prepare(home: Home, verbose: bool = False) -> None:
+    """Set Prefect's environment. Call it before Prefect is imported; a PREFECT_API_URL of the user's is respected."""
+    home.prefect.mkdir(parents=True, exist_ok=True)
+    defaults = environment(home, verbose)
     for key, value in defaults.items():
         os.environ.setdefault(key, value)
     _end_orphaned_servers(defaults["PREFECT_HOME"])

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import psutil
 import requests
 from cronsim import CronSim, CronSimError
 
@@ -63,7 +64,7 @@ def serve(home: Home, paths: list[str], schedule: Schedule, registry: str | None
     """Serve until SIGTERM or Ctrl-C. Raises WrongUse for a wrong schedule, ServerAway when no Prefect server can be had."""
     schedule.last_due(datetime.now(UTC))
     orchestration.prepare(home, verbose)
-    with _server(home) as url:
+    with prefect_server(home) as url:
         os.environ["PREFECT_API_URL"] = url
         from flows.scheduled import scheduled_ingest
 
@@ -144,8 +145,11 @@ def _last_start(home: Home, config: str | None) -> str | None:
 
 
 @contextmanager
-def _server(home: Home) -> Iterator[str]:
-    """The API URL of a Prefect server: the user's (PREFECT_API_URL), else one that we start for as long as we serve."""
+def prefect_server(home: Home) -> Iterator[str]:
+    """The API URL of a Prefect server: the user's (PREFECT_API_URL), else one for this home that we start for as long as the context lasts.
+
+    Raises ServerAway when it does not answer.
+    """
     url = os.environ.get("PREFECT_API_URL")
     if url:
         if not _answers(url):
@@ -158,7 +162,8 @@ def _server(home: Home) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}/api"
     with (home.prefect / "server.log").open("ab") as log:
         command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-        server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        environment = orchestration.environment(home) | os.environ
+        server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=environment)
     try:
         deadline = time.monotonic() + _SERVER_START
         while not _answers(url):
@@ -171,7 +176,7 @@ def _server(home: Home) -> Iterator[str]:
         try:
             server.wait(15)
         except subprocess.TimeoutExpired:
-            os.killpg(server.pid, signal.SIGKILL)
+            orchestration.end_with_children(psutil.Process(server.pid))
 
 
 def _answers(url: str) -> bool:

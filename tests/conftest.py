@@ -3,17 +3,16 @@
 import os
 import socket
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import requests
 from sqlalchemy import NullPool, create_engine, make_url, text
+
+from flows import serving
+from flows.home import Home
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SERVER = _ROOT.parent / "shared" / "neo4j" / "server"
@@ -98,25 +97,23 @@ def neo4j(neo4j_server: Neo4jServer) -> Neo4jServer:
 @pytest.fixture(scope="session")
 def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The API URL of a Prefect server that runs share, since one of its own costs a run ten seconds."""
-    [port] = _free_ports(1)
-    folder = tmp_path_factory.mktemp("prefect")
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", port, "--no-ui"]
-    environment = {**os.environ, "PREFECT_HOME": str(folder), "PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
-    url = f"http://127.0.0.1:{port}/api"
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-    try:
-        for _ in range(600):
-            with suppress(requests.RequestException):
-                if requests.get(f"{url}/health", timeout=2).ok:
-                    break
-            time.sleep(0.2)
-        else:
-            pytest.fail(f"the Prefect server does not start: {(folder / 'log').read_text()}")
+    home = Home(tmp_path_factory.mktemp("prefect"))
+    home.prefect.mkdir()
+    with serving.prefect_server(home) as url:
         yield url
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 60 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=60m", "tmpfs", folder], check=False, capture_output=True).returncode:
+        pytest.skip("mounting a small disk needs root")
+    try:
+        yield folder
     finally:
-        server.terminate()
-        server.wait(60)
+        subprocess.run(["umount", folder], check=True)
 
 
 @pytest.fixture

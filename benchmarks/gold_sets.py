@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gold_data import knowledge_base, lowest_ids, part
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import JaroWinkler
 
@@ -29,7 +30,7 @@ from flows import exports, ingesting
 from flows.run import Run
 from ingest.embedding import Embedder
 from resolution import audit
-from resolution.knowledge_base import KnowledgeBase, build, read_items
+from resolution.knowledge_base import KnowledgeBase
 
 SETS = (
     "gum-a",
@@ -58,30 +59,19 @@ def main() -> None:
         sys.exit(f"The gold sets are not there ({arguments.data}/gold): nothing measured. Say where with --data.")
     work = arguments.work or Path(tempfile.mkdtemp(prefix="polyonym-benchmark-"))
     work.mkdir(parents=True, exist_ok=True)
-    base = work / "knowledge_base.sqlite"
-    if not base.exists():
-        build(base, read_items(arguments.data / "kb" / "kb.jsonl.gz", []), "kb")
+    base = knowledge_base(arguments.data, work)
     knowledge = KnowledgeBase(base)
     print(
         f"{'set':<24}{'who':<10}{'found':>7}{'exact':>7} | {'B3 F':>6}{'pair F':>7}{'redund':>7}{'fused':>7} | {'acc':>6}{'wrong80':>8}{'link F':>7}"
     )
     for name in arguments.sets.split(","):
-        gold = gold_of(arguments.data / "gold" / f"{name}.jsonl", work, name in EVEN_LINES)
+        gold = part(arguments.data, work, name, "even" if name in EVEN_LINES else "all")
         rows = ingest(gold, base, work / name)
         report(name, "polyonym", gold, rows)
         if arguments.baselines:
             report(name, "exact", gold, exact(rows, knowledge))
             report(name, "wratio", gold, wratio(rows))
             report(name, "weighted", gold, weighted(rows, gold, knowledge))
-
-
-def gold_of(file: Path, work: Path, even: bool) -> Path:
-    if not even:
-        return file
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    half = work / f"{file.stem}-even.jsonl"
-    half.write_text("".join(lines[1::2]), encoding="utf-8")
-    return half
 
 
 def ingest(gold: Path, base: Path, home: Path) -> list[Row]:
@@ -111,10 +101,7 @@ def report(name: str, who: str, gold: Path, rows: list[Row]) -> None:
 
 
 def exact(rows: list[Row], knowledge: KnowledgeBase) -> list[Row]:
-    lowest = {
-        n: min((c.item.id for c in found if n in (c.item.label, *c.item.aliases)), key=lambda q: int(q[1:]), default=None)
-        for n, found in knowledge.candidates(sorted({r["text"] for r in rows})).items()
-    }
+    lowest = lowest_ids((r["text"] for r in rows), knowledge)
     return [
         r | {"entity_id": f"{r['text']}\t{r['label']}", "wikidata_id": lowest[r["text"]], "candidate": lowest[r["text"]], "confidence": 1.0}
         for r in rows

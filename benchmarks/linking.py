@@ -11,7 +11,6 @@ baseline accuracy and F1. These are the figures of one document at a time, befor
 """
 
 import argparse
-import json
 import os
 import random
 import sys
@@ -20,11 +19,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gold_data import knowledge_base, lowest_ids, part
+
 from flows.calibrating import examples
 from flows.settings import Settings
 from resolution.calibrate import Bin, Example, fit, reliability, save_weights
 from resolution.decision import Weights, load_weights
-from resolution.knowledge_base import KnowledgeBase, build, read_items
+from resolution.knowledge_base import KnowledgeBase
 from resolution.links import link_documents, pools
 from resolution.units import Link
 
@@ -47,7 +48,7 @@ def main() -> None:
         sys.exit(f"The gold sets are not there ({arguments.data}/gold): nothing measured. Say where with --data.")
     work = arguments.work or Path(tempfile.mkdtemp(prefix="polyonym-linking-"))
     work.mkdir(parents=True, exist_ok=True)
-    base = knowledge_base(arguments.data / "kb" / "kb.jsonl.gz", work / "knowledge_base.sqlite")
+    base = KnowledgeBase(knowledge_base(arguments.data, work))
     if arguments.fit:
         begun = time.perf_counter()
         gold = examples([part(arguments.data, work, *one) for one in FITTED], Settings())
@@ -71,38 +72,6 @@ def main() -> None:
 
     print("\nreliability on these")
     print(curve(reliability(*(np.array(column, dtype=float) for column in zip(*bins, strict=True)))))
-
-
-def knowledge_base(file: Path, path: Path) -> KnowledgeBase:
-    if not path.exists():
-        begun = time.perf_counter()
-        count = build(path, read_items(file, []), file.name)
-        print(f"{count:,} items imported in {time.perf_counter() - begun:.0f} s")
-    return KnowledgeBase(path)
-
-
-def part(data: Path, work: Path, name: str, which: str) -> Path:
-    """The file of a part of a gold set."""
-    file = data / "gold" / f"{name}.jsonl"
-    if which == "all":
-        return file
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    if which == "own":
-        others = {
-            text_of(line)
-            for other in ("oke-2015-train", "oke-2015-eval")
-            for line in (data / "gold" / f"{other}.jsonl").open(encoding="utf-8")
-        }
-        kept = [line for line in lines if text_of(line) not in others]
-    else:
-        kept = lines[0 if which == "odd" else 1 :: 2]
-    made = work / f"{name}-{which}.jsonl"
-    made.write_text("".join(kept), encoding="utf-8")
-    return made
-
-
-def text_of(line: str) -> str:
-    return str(json.loads(line)["text"]).strip()
 
 
 def report(name: str, gold: Sequence[Example], base: KnowledgeBase, weights: Weights) -> list[tuple[float, float, int]]:
@@ -140,15 +109,10 @@ def linked(gold: Sequence[Example], base: KnowledgeBase, weights: Weights) -> di
 
 
 def baseline(gold: Sequence[Example], base: KnowledgeBase) -> dict[tuple[str, str], Link]:
-    """The lowest id that has the name as it is spelled as label or alias; no link without one."""
-    found = base.candidates(sorted({n.surface for e in gold for n in e.names}))
-    made = {}
-    for e in gold:
-        for n in e.names:
-            ids = [c.item.id for c in found[n.surface] if n.surface in (c.item.label, *c.item.aliases)]
-            best = min(ids, key=lambda q: int(q[1:]), default=None)
-            made[n.document, n.name] = Link(n.document, n.name, best, float(bool(best)), best)
-    return made
+    """A link to the lowest id that has the name as it is spelled; no link without one."""
+    names = [n for e in gold for n in e.names]
+    lowest = lowest_ids((n.surface for n in names), base)
+    return {(n.document, n.name): Link(n.document, n.name, q := lowest[n.surface], float(bool(q)), q) for n in names}
 
 
 def scores(gold: Sequence[Example], link_of: Callable[[str, str], Link | None], total: int) -> tuple[float, float, float, float, float]:

@@ -52,6 +52,7 @@ class Embedder:
     def _model(self) -> "SentenceTransformer":
         if Path(self._path).exists():
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        os.environ.setdefault("JOBLIB_MULTIPROCESSING", "0")  # never used, but warns where processes cannot share semaphores
         import torch
         import transformers
         from sentence_transformers import SentenceTransformer

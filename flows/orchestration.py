@@ -8,7 +8,6 @@ from types import FrameType
 import psutil
 
 from flows.home import Home
-from flows.progress import console
 from ingest.errors import Stop
 
 
@@ -77,7 +76,8 @@ def watch_interrupts() -> None:
             for child in psutil.Process().children():  # Prefect's server, and workers
                 end_with_children(child)
             os._exit(128 + number)
-        console.print("\n[bold]Stopping[/bold] at the next clean point; once more stops at once (nothing is lost either way).")
+        # Straight to standard error: the signal may have come while the console was writing, and that cannot be entered twice.
+        os.write(2, b"\nStopping at the next clean point; once more stops at once (nothing is lost either way).\n")
 
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGTERM, on_signal)

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import sqlite3
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import orjson
@@ -195,9 +196,19 @@ def _look_up(path: str) -> list[str]:
     return [c.item.id for c in base.candidates(["Apple"])["Apple"]]
 
 
+def _look_up_twice(home: str, sender: Connection) -> None:
+    sender.send([_look_up(home), _look_up(home)])
+
+
 def test_several_processes_read_at_once(home: Path) -> None:
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        answers = pool.map(_look_up, [str(home)] * 4)
+    spawning = multiprocessing.get_context("spawn")  # without a pool, whose semaphores a container may not have
+    pipes = [spawning.Pipe(duplex=False) for _ in range(2)]
+    readers = [spawning.Process(target=_look_up_twice, args=(str(home), sender)) for _, sender in pipes]
+    for reader in readers:
+        reader.start()
+    answers = [answer for receiver, _ in pipes for answer in receiver.recv()]
+    for reader in readers:
+        reader.join()
     assert answers == [["Q312", "Q89", "Q421253"]] * 4
 
 

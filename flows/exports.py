@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from flows import runs
-from graph import communities, model, summaries
+from graph import communities, relations, summaries
 from ingest import chunks, documents, mentions
 from ingest.state import batched
 from resolution import decisions, document_names, entities, identity, judgements, links
@@ -84,7 +84,7 @@ def _entities(connection: Connection) -> Iterator[Row]:
 
 
 def _relations(connection: Connection) -> Iterator[Row]:
-    for r in model.entity_relations(connection):
+    for r in relations.entity_relations(connection):
         yield {
             "source": r.source,
             "target": r.target,

@@ -14,7 +14,7 @@ from flows.explaining import Quotes, as_json, explain_ids
 from flows.home import Home
 from flows.settings import load_settings
 from graph import communities, summaries
-from graph.model import entity_relations
+from graph.relations import entity_relations
 from ingest import chunks, documents
 from ingest.state import select_where_in
 from resolution import decisions, entities

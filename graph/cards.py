@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from graph.model import SYMMETRIC, EntityRelation, entity_relations
+from graph.relations import SYMMETRIC, EntityRelation, entity_relations
 from ingest.documents import content_hash
 from resolution import entities
 from resolution.entities import Alias, Entity

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
-from graph.model import SYMMETRIC, entity_relations
+from graph.relations import SYMMETRIC, entity_relations
 from ingest.state import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from resolution import entities
 

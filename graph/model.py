@@ -5,17 +5,8 @@ it for every change (measured: 30 s instead of 1 s for one hundred changed among
 of its own, and the evidence of a relation is one JSON text.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
-
-from sqlalchemy import Connection, and_, case, func, select
-
-from graph.difference import by_code_point, rows_of
-from ingest.relations import relations
-from resolution.document_names import mention_names
-from resolution.entities import memberships
 
 
 @dataclass(frozen=True)
@@ -154,58 +145,3 @@ def _ends(kind: EdgeKind) -> str:
 def _edge(kind: EdgeKind) -> str:
     keys = ", ".join(f"`{name}`: row.`{name}`" for name in kind.keys)
     return f"(a)-[x:{kind.type} {{{keys}}}]->(b)" if keys else f"(a)-[x:{kind.type}]->(b)"
-
-
-@dataclass(frozen=True, slots=True)
-class EntityRelation:
-    """What all documents together say of two entities: `evidence` has (document, start, end) for every piece, in order."""
-
-    source: str
-    target: str
-    type: str
-    predicate: str
-    evidence: tuple[tuple[str, int, int], ...]
-
-    @property
-    def weight(self) -> int:
-        return len(self.evidence)
-
-
-SYMMETRIC = "co_occurs"
-"""The type of relation that has no direction: its smaller entity id stands first."""
-
-
-def entity_relations(connection: Connection) -> Iterator[EntityRelation]:
-    """Relations between entities, from the relations between their mentions; ascending by source, target, type, predicate.
-
-    A piece of evidence that ties an entity to itself is left out, and so is one whose mention belongs to no entity.
-    """
-    for (source, target, type_, predicate), rows in groupby(rows_of(connection, _relation_rows(connection)), key=lambda row: row[:4]):
-        evidence = tuple((row[4], row[5], row[6]) for row in rows)
-        yield EntityRelation(source, target, type_, predicate, evidence)
-
-
-def _relation_rows(connection: Connection) -> Any:
-    """(source, target, type, predicate, document, start, end) of every piece of evidence, sorted."""
-    of_source, of_target = memberships.alias("of_source"), memberships.alias("of_target")
-    source_name, target_name = mention_names.alias("source_name"), mention_names.alias("target_name")
-    joined = (
-        relations.join(source_name, _named(source_name, relations.c.source_start, relations.c.source_end))
-        .join(target_name, _named(target_name, relations.c.target_start, relations.c.target_end))
-        .join(of_source, and_(of_source.c.document == source_name.c.document, of_source.c.name == source_name.c.name))
-        .join(of_target, and_(of_target.c.document == target_name.c.document, of_target.c.name == target_name.c.name))
-    )
-    a, b = by_code_point(connection, of_source.c.entity_id), by_code_point(connection, of_target.c.entity_id)
-    swapped = and_(relations.c.type == SYMMETRIC, a > b)
-    source, target = (
-        case((swapped, of_target.c.entity_id), else_=of_source.c.entity_id),
-        case((swapped, of_source.c.entity_id), else_=of_target.c.entity_id),
-    )
-    predicate = func.coalesce(relations.c.predicate, "")
-    columns = (source, target, relations.c.type, predicate, relations.c.document, relations.c.start_at, relations.c.end_at)
-    order = [*(by_code_point(connection, c) for c in columns[:5]), relations.c.start_at, relations.c.end_at]
-    return select(*columns).select_from(joined).where(a != b).order_by(*order)
-
-
-def _named(names: Any, start: Any, end: Any) -> Any:
-    return and_(names.c.document == relations.c.document, names.c.start == start, names.c.end == end)

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, and_, select
 
 from graph.communities import communities, members
 from graph.difference import by_code_point, rows_of
-from graph.model import EDGES, EdgeKind, NodeKind, edge_id, entity_relations
+from graph.model import EDGES, EdgeKind, NodeKind, edge_id
+from graph.relations import entity_relations
 from graph.summaries import texts
 from ingest.chunks import chunks
 from ingest.documents import documents

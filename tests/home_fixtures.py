@@ -28,7 +28,8 @@ from flows.home import Home, Opened
 from flows.run import Run
 from flows.settings import load_settings
 from graph import vectors
-from graph.model import EDGES, NODES, SYMMETRIC, EdgeKind, NodeKind, edge_id
+from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
+from graph.relations import SYMMETRIC
 from graph.store import Counts, Marker
 from ingest import pipelines, recognition
 from ingest.pipelines import Pipelines

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.cards import Tie, card_hash, text_of, ties_of
-from graph.model import SYMMETRIC, EntityRelation
+from graph.relations import SYMMETRIC, EntityRelation
 from resolution.entities import Alias, Entity
 
 AURELIA = Entity("a", "Aurelia Group", "ORG", description="German energy holding.")

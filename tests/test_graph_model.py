@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, insert
 
 from graph.difference import acknowledge, difference
-from graph.model import EDGES, NODES, EdgeKind, edge_id, entity_relations, identity
+from graph.model import EDGES, NODES, EdgeKind, edge_id, identity
 from graph.projection import elements
+from graph.relations import entity_relations
 from graph.store import wanted
 from ingest.relations import relations
 from ingest.state import open_state

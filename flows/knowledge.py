@@ -1,7 +1,7 @@
 """Which sources of candidates a home has: its registry, its knowledge base, Wikidata."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
 from sqlalchemy import Connection, Engine
@@ -103,6 +103,6 @@ class Knowledge:
                 held.close()
 
 
-def names_to_ask(connection: Connection) -> Sequence[str]:
-    """The names that Wikidata is asked for: all that links may rest on, each once."""
-    return sorted({query for name in document_names.load(connection) for query in asked_of(name)})
+def names_to_ask(connection: Connection) -> Iterator[str]:
+    """The names that Wikidata is asked for: all that links may rest on, each once, sorted."""
+    yield from sorted({query for name in document_names.load(connection) for query in asked_of(name)})

@@ -63,8 +63,8 @@ def ask_wikidata(run: Run) -> Prefetch:
     """Ask Wikidata for the names that its cache does not answer. What it does not answer now stays pending; the run goes on."""
     client = run.knowledge.wikidata
     with run.engine.begin() as connection:
-        names = names_to_ask(connection)
-        wikidata.purge(connection, names)
+        wikidata.purge(connection, names_to_ask(connection))
+        names = [] if client.off else list(names_to_ask(connection))
     if client.off:
         run.notes.append(f"Wikidata was not asked: {client.off}")
         return client.prefetch([])

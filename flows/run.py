@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ class Run:
 
     @cached_property
     def embedder(self) -> Embedder:
-        return Embedder(self.settings.embedding_model)
+        return _embedder(self.settings.embedding_model)
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -97,6 +97,12 @@ class Run:
         if "knowledge" in self.__dict__:
             self.knowledge.close()
         self._open.close()
+
+
+@cache
+def _embedder(model: str) -> Embedder:
+    """The embedding model: the flows of one process load it once."""
+    return Embedder(model)
 
 
 def as_prefect_task(do: Callable[["Run", "Batch"], int], name: str) -> Callable[["Run", "Batch"], int]:

@@ -5,17 +5,22 @@ from flows.run import Run
 from flows.runs import Change
 from graph import communities, summaries
 from graph.language_model import LanguageModel
+from ingest.editions import see, seen
 
 
 def divide(run: Run, fresh: bool) -> None:
     """Communities by hierarchical Leiden, starting from the ones before unless `fresh`."""
     with run.timings.stage("Finding communities", None, "communities") as stage:
         with run.engine.connect() as connection:
+            made_from = communities.made_from(connection, run.settings.community_size)
+            if not fresh and made_from == seen(connection, "communities"):
+                return
             graph = communities.read_graph(connection)
             before = communities.load(connection)
         partition = communities.compute(graph, None if fresh else before, run.settings.community_size)
         with run.engine.begin() as connection:
             communities.store(connection, partition)
+            see(connection, "communities", made_from)
         stage.advance(len(partition.communities))
     was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
     run.record(

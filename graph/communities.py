@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
-from graph.relations import SYMMETRIC, entity_relations
+from graph.relations import RESTS_ON, SYMMETRIC, entity_relations
+from ingest.editions import Editions, editions_of
 from ingest.state import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from resolution import entities
 
@@ -102,6 +103,11 @@ def read_graph(connection: Connection) -> EntityGraph:
             pair = (min(relation.source, relation.target), max(relation.source, relation.target))
             weights[pair] += relation.weight * (1.0 if relation.type == SYMMETRIC else _TYPED_WEIGHT)
     return EntityGraph(nodes, [(a, b, weights[a, b]) for a, b in sorted(weights)])
+
+
+def made_from(connection: Connection, max_size: int) -> Editions:
+    """What a partition rests on: when it is the same, so is the partition."""
+    return editions_of(connection, RESTS_ON) | {"rules": RULES, "size": max_size}
 
 
 def load(connection: Connection) -> Partition:

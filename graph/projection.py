@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, Table, and_, select
 
 from graph.communities import communities, members
 from graph.difference import by_code_point, rows_of
 from graph.model import EDGES, EdgeKind, NodeKind, edge_id
-from graph.relations import entity_relations
-from graph.summaries import texts
+from graph.relations import RESTS_ON, entity_relations
+from graph.summaries import summaries, texts
 from ingest.chunks import chunks
 from ingest.documents import documents
 from ingest.mentions import mentions
@@ -31,8 +31,14 @@ def elements(connection: Connection, kind: NodeKind | EdgeKind) -> Iterator[tupl
 
     A node has its id among its properties, an edge the ids of its ends, as `source` and `target`.
     """
-    for properties in _STREAMS[kind.name](connection):
+    stream, _ = _STREAMS[kind.name]
+    for properties in stream(connection):
         yield (properties["id"] if isinstance(kind, NodeKind) else edge_id(kind, properties)), properties
+
+
+def rests_on(kind: NodeKind | EdgeKind) -> tuple[Table, ...]:
+    """The tables that `elements` reads for one kind."""
+    return _STREAMS[kind.name][1]
 
 
 def _documents(connection: Connection) -> Iterator[Properties]:
@@ -63,11 +69,11 @@ def _entities(connection: Connection) -> Iterator[Properties]:
 
 def _communities(connection: Connection) -> Iterator[Properties]:
     c = communities.c
-    summaries = texts(connection)
+    told = texts(connection)
     for community, level, title in rows_of(
         connection, select(c.community_id, c.level, c.title).order_by(by_code_point(connection, c.community_id))
     ):
-        yield {"id": community, "level": level, "title": title, "summary": summaries.get(community)}
+        yield {"id": community, "level": level, "title": title, "summary": told.get(community)}
 
 
 def _has_chunk(connection: Connection) -> Iterator[Properties]:
@@ -114,14 +120,14 @@ def _part_of(connection: Connection) -> Iterator[Properties]:
         yield {"source": community, "target": parent}
 
 
-_STREAMS: dict[str, Callable[[Connection], Iterator[Properties]]] = {
-    "Document": _documents,
-    "Chunk": _chunks,
-    "Entity": _entities,
-    "Community": _communities,
-    "HAS_CHUNK": _has_chunk,
-    "MENTIONS": _mentions,
-    "RELATED": _related,
-    "IN_COMMUNITY": _in_community,
-    "PART_OF": _part_of,
+_STREAMS: dict[str, tuple[Callable[[Connection], Iterator[Properties]], tuple[Table, ...]]] = {
+    "Document": (_documents, (documents,)),
+    "Chunk": (_chunks, (chunks,)),
+    "Entity": (_entities, (entities, aliases)),
+    "Community": (_communities, (communities, summaries)),
+    "HAS_CHUNK": (_has_chunk, (chunks,)),
+    "MENTIONS": (_mentions, (chunks, mentions, mention_names, memberships)),
+    "RELATED": (_related, RESTS_ON),
+    "IN_COMMUNITY": (_in_community, (members, entities, communities)),
+    "PART_OF": (_part_of, (communities,)),
 }

@@ -21,6 +21,9 @@ SYMMETRIC = "co_occurs"
 DEMONYM = "demonym_of"
 """The type of relation from a people ("German") to its country."""
 
+RESTS_ON = (relations, mention_names, memberships, entities)
+"""The tables that `entity_relations` reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntityRelation:

@@ -5,7 +5,7 @@ the store to hold; where the two disagree (a store restored from a copy, a home 
 emptied) the acknowledgements are worth nothing and the load starts over.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -13,8 +13,9 @@ from sqlalchemy import BigInteger, Column, Connection, Engine, Table, Text, dele
 
 from graph.difference import Change, Wanted, acknowledge, difference, forget, properties_hash
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, identity
-from graph.projection import elements
+from graph.projection import elements, rests_on
 from graph.query import Answer
+from ingest.editions import Editions, editions_of, see, seen
 from ingest.errors import Damaged, WrongUse
 from ingest.state import get_fact, metadata, set_fact
 
@@ -105,6 +106,8 @@ def load(
 ) -> Written:
     """Bring `store` to what the state says, writing the difference only; `progress` is told of every batch's size.
 
+    Only kinds that rest on a table with a new edition are compared.
+
     With `start_over` the store is emptied first and filled anew, as it is without being asked when its marker is missing or
     of another load than the last, and when the model of the graph has changed. Raises WrongUse when the store belongs to another home, Damaged when an embedded store
     is broken (not with `start_over`), ServerAway when a server stays away.
@@ -112,19 +115,22 @@ def load(
     marker = _marker(store, start_over)
     check_owner(marker, home)
     with engine.begin() as connection:
+        now = editions_of(connection, {table for kind in (*NODES, *EDGES) for table in rests_on(kind)})
         known = read_version(connection, store.projection)
         fresh = start_over or bool(distrust(connection, store, marker))
         if fresh:
             forget(connection, store.projection)
             write_version(connection, store.projection, Version())
             set_fact(connection, _model_fact(store), _MODEL)
+        before = {} if fresh else seen(connection, store.projection)
     unfinished = store.lasting and not fresh and known.upcoming != known.version
     version = known.upcoming if unfinished else 1 + max(known.version, known.upcoming, marker.version if marker else 0)
     loading = _Loading(engine, store, Marker(home, version), progress)
+    stale = {kind.name for kind in (*NODES, *EDGES) if any(before.get(t.name) != now[t.name] for t in rests_on(kind))}
     try:
         with engine.connect() as reading:
-            loading.run(reading, fresh)
-        loading.end()
+            loading.run(reading, fresh, stale)
+        loading.end(now)
     except BaseException:
         loading.abandon()
         raise
@@ -192,25 +198,28 @@ class _Loading:
         self.written = Written()
         self.writing: Connection | None = None
 
-    def run(self, reading: Connection, fresh: bool) -> None:
+    def run(self, reading: Connection, fresh: bool, stale: Collection[str]) -> None:
         if fresh:
             self._begin(fresh)
         gone: list[Change] = []
         for kind in NODES:
-            self._write(kind, _postponing(self._changes(reading, kind), gone))
+            if kind.name in stale:
+                self._write(kind, _postponing(self._changes(reading, kind), gone))
         for edge in EDGES:
-            self._write(edge, self._changes(reading, edge))
+            if edge.name in stale:
+                self._write(edge, self._changes(reading, edge))
         # Nodes go last: by now their edges have gone, and every new edge has found its ends.
         for kind in NODES:
             self._write(kind, [change for change in gone if change.kind == kind.name])
 
-    def end(self) -> None:
-        if self.writing is None:
-            return
-        self.store.finish()
-        write_version(self.writing, self.store.projection, Version(self.marker.version, self.marker.version))
-        self.writing.commit()
-        self.writing.close()
+    def end(self, made_from: Editions) -> None:
+        connection = self.writing or self.engine.connect()
+        if self.writing is not None:
+            self.store.finish()
+            write_version(connection, self.store.projection, Version(self.marker.version, self.marker.version))
+        see(connection, self.store.projection, made_from)
+        connection.commit()
+        connection.close()
 
     def abandon(self) -> None:
         if self.writing is not None:

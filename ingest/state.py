@@ -3,7 +3,6 @@
 Each table is defined in the file of its concept, on the `metadata` of this file; no SQL stands anywhere else.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from sqlalchemy.types import TypeDecorator
 from ingest.errors import Damaged, ServerAway, WrongUse
 
 metadata = MetaData()
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 T = TypeVar("T")
 _IN_POSTGRESQL = Text(collation="C")
 
@@ -44,7 +43,7 @@ class Json(TypeDecorator[Any]):
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
 
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
-        return None if value is None else json.loads(value)
+        return None if value is None else orjson.loads(value)
 
 
 facts = Table(
@@ -73,6 +72,9 @@ def open_state(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _sqlite_pragmas)
         event.listen(engine, "begin", _sqlite_begin)
+    from ingest.editions import count_editions  # (which needs this module's tables)
+
+    count_editions(engine)
     where = engine.url.render_as_string(hide_password=True)
     try:
         _make_or_check(engine, where)

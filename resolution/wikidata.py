@@ -286,7 +286,8 @@ def add_wikidata(client: Wikidata, kb_path: Path, qids: Sequence[str]) -> Added:
 
 def purge(connection: Connection, living_names: Iterable[str]) -> None:
     """Forget, in the caller's transaction, what is held of every name but these (raw or normalised), and items that no answer needs any more."""
-    wikidata_cache.keep_only(connection, {key_of(name) for name in living_names})
+    if wikidata_cache.holds_any(connection):  # else the names, which take seconds, are not even looked at
+        wikidata_cache.keep_only(connection, {key_of(name) for name in living_names})
 
 
 class _Round:

@@ -148,6 +148,12 @@ def forget_pending(connection: Connection, names: Sequence[str]) -> None:
     delete_where_in(connection, pending_table.c.name, names)
 
 
+def holds_any(connection: Connection) -> bool:
+    """Whether anything is held, or waits for an answer."""
+    tables = (searches_table, pending_table, items_table, redirects_table)
+    return any(connection.execute(select(table).limit(1)).first() for table in tables)
+
+
 def keep_only(connection: Connection, living: Collection[str]) -> None:
     """Forget the searches and requests of all names but `living`, and the items and redirects that no search leads to any more."""
     for column in (searches_table.c.name, pending_table.c.name):

@@ -14,7 +14,6 @@ from resolution.judgements import Judgement, Reference
 from resolution.names import normalise
 
 _SPAN = re.compile(r"(?P<document>.+):(?P<start>\d+)-(?P<end>\d+)")
-_QID = re.compile(r"Q[1-9]\d*")
 
 
 def same_or_different(engine: Engine, kind: str, a: str, b: str, note: str, who: str, when: str) -> Judgement:
@@ -35,7 +34,7 @@ def same_or_different(engine: Engine, kind: str, a: str, b: str, note: str, who:
 
 def link(engine: Engine, name: str, item: str, note: str, who: str, when: str) -> Judgement:
     """Keep the judgement that a name stands for a Wikidata item, or for none ("none")."""
-    if item != "none" and not _QID.fullmatch(item):
+    if item != "none" and not judgements.QID.fullmatch(item):
         raise WrongUse(f"{item!r} is no Wikidata id: give one such as Q312, or none.")
     with engine.begin() as connection:
         judgement = Judgement("link", find(connection, name), (), "" if item == "none" else item, note, who, when)
@@ -129,18 +128,17 @@ def _living(connection: Connection, entity_id: str) -> str:
 
 
 def _reference_to(connection: Connection, entity: Entity) -> Reference:
-    """An entity by its most used name; with a document where other entities bear that name too."""
-    members = sorted(
-        entities.members_of(connection, [entity.entity_id]),
-        key=lambda m: (m.name != normalise(entity.name), -m.mentions, m.name, m.document),
-    )
-    first = members[0]
-    others = {m.entity_id for m in entities.members_named(connection, first.name)} - {entity.entity_id}
-    return Reference(first.name, first.document if others else None)
+    """An entity by its most used name; with its documents where other entities bear that name too."""
+    members = list(entities.members_of(connection, [entity.entity_id]))
+    name = min(members, key=lambda m: (m.name != normalise(entity.name), -m.mentions, m.name, m.document)).name
+    if all(m.entity_id == entity.entity_id for m in entities.members_named(connection, name)):
+        return Reference(name)
+    first, *also = sorted(m.document for m in members if m.name == name)
+    return Reference(name, first, also=tuple(also))
 
 
 def _entities_of(connection: Connection, reference: Reference) -> list[Entity]:
-    members = [m for m in entities.members_named(connection, reference.name) if reference.document in (None, m.document)]
+    members = [m for m in entities.members_named(connection, reference.name) if reference.means(m.name, m.document)]
     return list(entities.load(connection, sorted({m.entity_id for m in members})))
 
 
@@ -160,7 +158,7 @@ def _mentions_of(connection: Connection, text: str, own: set[str]) -> list[Refer
 def _forget_rivals(connection: Connection, judgement: Judgement) -> None:
     """A second word on one name's link, or on what it is called, takes the place of the first."""
     for old in judgements.load(connection):
-        if old.kind == judgement.kind and old.subject == judgement.subject:
+        if old.kind == judgement.kind and judgement.subject.replaces(old.subject):
             judgements.forget(connection, old.judgement)
 
 

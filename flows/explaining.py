@@ -377,7 +377,7 @@ class _Explainer:
 
 
 def _covers(reference: judgements.Reference, parts: Iterable[Part]) -> bool:
-    return any(reference.name == whole_name(n) and reference.document in (None, d) for d, n in parts)
+    return any(reference.means(whole_name(n), d) for d, n in parts)
 
 
 def _shorter(name: str) -> list[str]:

@@ -1,9 +1,10 @@
 """Judgements: what people have decided, kept by names and not by ids, so that they outlive every re-run and every model."""
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, permutations, product
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, Text, delete, select
@@ -14,25 +15,42 @@ from ingest.state import Json, insert_rows, metadata
 from resolution.units import Constraints, Link, Unit
 
 KINDS = ("same", "different", "link", "split", "rename")
+QID = re.compile(r"Q[1-9]\d*")
 PART = " §"  # a name's split-off part is the name, this mark and a number
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a judgement speaks of: a normalised name, everywhere or in one document, of one mention, or of one item only."""
+    """What a judgement speaks of: a normalised name, everywhere or in some documents, of one mention, or of one item only."""
 
     name: str
     document: str | None = None
     ordinal: int | None = None
     item: str | None = None  # registry or Wikidata id
+    also: tuple[str, ...] = ()  # further documents, for one of several things that bear the name
 
     def __str__(self) -> str:
-        text = self.name + (f" @ {self.document}" if self.document else "") + (f" #{self.ordinal}" if self.ordinal is not None else "")
+        documents = f" @ {', '.join((self.document, *self.also))}" if self.document else ""
+        text = self.name + documents + (f" #{self.ordinal}" if self.ordinal is not None else "")
         return text + (f" [{self.item}]" if self.item else "")
 
     def covers(self, other: "Reference") -> bool:
-        """Whether all that `other` speaks of is spoken of here."""
-        return self.name == other.name and self.document in (None, other.document) and self.item in (None, other.item)
+        """Whether all that `other`, a reference to one document or to all, speaks of is spoken of here."""
+        return self.means(other.name, other.document) and self.item in (None, other.item)
+
+    def means(self, name: str, document: str | None) -> bool:
+        """Whether this name of this document (None: of all) is spoken of, whatever its item."""
+        return self.name == name and (self.document in (None, document) or document in self.also)
+
+    def replaces(self, other: "Reference") -> bool:
+        """Whether a second word on this takes the place of a first on `other`: the same name everywhere, or in all its documents."""
+        if self.document is None or other.document is None:
+            return replace(self, also=()) == replace(other, also=())
+        return all(self.means(r.name, r.document) for r in other.by_document())
+
+    def by_document(self) -> "list[Reference]":
+        """References to one document each that together speak of the same."""
+        return [replace(self, document=d, also=()) for d in (self.document, *self.also)]
 
 
 @dataclass(frozen=True)
@@ -85,7 +103,7 @@ judgements = Table(
 def load(connection: Connection) -> list[Judgement]:
     """All judgements, sorted by id."""
     return [
-        Judgement(row.kind, Reference(**row.subject), tuple(Reference(**o) for o in row.others), row.value, row.note, row.who, row.made)
+        Judgement(row.kind, _reference(row.subject), tuple(map(_reference, row.others)), row.value, row.note, row.who, row.made)
         for row in connection.execute(select(judgements).order_by(judgements.c.judgement))
     ]
 
@@ -114,18 +132,37 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
     return {"judgement": judgement.judgement} | asdict(judgement)
 
 
-def from_json(row: Mapping[str, Any]) -> Judgement:
+def from_json(row: Any) -> Judgement:
     """Read the exported form. Raises WrongUse when it is none."""
     try:
+        if not isinstance(row, Mapping):
+            raise ValueError("it is no object")
         if row["kind"] not in KINDS:
             raise ValueError(f"kind {row['kind']!r} is none of {', '.join(KINDS)}")
-        others = tuple(Reference(**o) for o in row.get("others", ()))
+        others = tuple(map(_reference, row.get("others", ())))
         if row["kind"] in ("same", "different") and len(others) != 1:
             raise ValueError("it needs exactly one other side")
-        texts = {k: str(row.get(k) or "") for k in ("value", "note", "who", "when")}
-        return Judgement(row["kind"], Reference(**row["subject"]), others, **texts)
+        texts = {k: row.get(k) or "" for k in ("value", "note", "who", "when")}
+        if odd := [k for k, text in texts.items() if not isinstance(text, str)]:
+            raise ValueError(f"{odd[0]} is no text")
+        if row["kind"] == "link" and texts["value"] and not QID.fullmatch(texts["value"]):
+            raise ValueError(f"{texts['value']!r} is no Wikidata id")
+        if row["kind"] == "rename" and not texts["value"].strip():
+            raise ValueError("the new name is empty")
+        return Judgement(row["kind"], _reference(row["subject"]), others, **texts)
     except (KeyError, TypeError, ValueError) as error:
-        raise WrongUse(f"This is no judgement: {dict(row)!r} ({error}). Export some to see the form: polyonym judgements export") from error
+        raise WrongUse(f"This is no judgement: {row!r} ({error}). Export some to see the form: polyonym judgements export") from error
+
+
+def _reference(row: Mapping[str, Any]) -> Reference:
+    """Read a reference. Raises TypeError or ValueError when it is none."""
+    found = Reference(**{**row, "also": tuple(row.get("also", ()))})
+    kinds = {"name": str, "document": str | None, "ordinal": int | None, "item": str | None}
+    if odd := [k for k, kind in kinds.items() if not isinstance(getattr(found, k), kind)]:
+        raise ValueError(f"the {odd[0]} {getattr(found, odd[0])!r} is of the wrong type")
+    if not found.name or not all(isinstance(d, str) for d in found.also):
+        raise ValueError("a name is empty, or a document's name is no text")
+    return found
 
 
 def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]:
@@ -172,14 +209,19 @@ def _spoken_of(judgement: Judgement) -> list[Reference]:
     if judgement.kind == "split":
         names = sorted({o.name for o in judgement.others})
         return [Reference(name) for whole in names for name in (whole, _part(whole, judgement))]
-    return [judgement.subject, *judgement.others] if judgement.kind != "rename" else []
+    return [r for side in (judgement.subject, *judgement.others) for r in side.by_document()] if judgement.kind != "rename" else []
 
 
 def _items(known: Iterable[Judgement], places: Iterable[Reference]) -> dict[Reference, Judgement]:
     """For each place that is judged to stand for an item, the link that counts there: one for its document before one for all."""
-    links = sorted((j for j in known if j.kind == "link"), key=lambda j: (j.subject.document is not None, j.judgement))
+    links = sorted((j for j in known if j.kind == "link"), key=_weight)
     found = {place: j for place in places for j in links if j.subject.covers(place)}
     return {place: j for place, j in found.items() if j.value}
+
+
+def _weight(link: Judgement) -> tuple[bool, str, str]:
+    """Of two links of one name, the one for documents counts before the one for all, and the later before the earlier."""
+    return link.subject.document is not None, link.when, link.judgement
 
 
 def _covered(reference: Reference, places: Iterable[Reference]) -> list[Reference]:
@@ -234,12 +276,12 @@ def touched_names(judgement: Judgement) -> set[str]:
 
 def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link]:
     """The links as judged: a person's word replaces what the weights say."""
-    words = [(j.subject, j.value) for j in known if j.kind == "link"]
+    words = [j for j in known if j.kind == "link"]
     result = []
     for link in links:
-        spoken = [(r, v) for r, v in words if r.name == link.name and r.document in (None, link.document)]
+        spoken = [j for j in words if j.subject.means(link.name, link.document)]
         if spoken:
-            value = max(spoken, key=lambda s: s[0].document is not None)[1] or None
+            value = max(spoken, key=_weight).value or None
             confidence = 1.0 if value else link.confidence
             link = replace(
                 link, candidate=value or link.candidate, wikidata_id=value, confidence=confidence, verdict="link" if value else "nil"
@@ -256,6 +298,16 @@ def keys_by_name(known: Iterable[Judgement]) -> dict[str, set[str]]:
             for reference in (judgement.subject, *judgement.others):
                 keys[whole_name(reference.name)].add(f"judgement:{judgement.judgement}")
     return keys
+
+
+def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Reference]]]:
+    """For every name that is judged different from something, the references to it, each with what it is different from."""
+    found: dict[str, list[tuple[Reference, Reference]]] = defaultdict(list)
+    for judgement in known:
+        if judgement.kind == "different":
+            for a, b in permutations((judgement.subject, judgement.others[0])):
+                found[a.name].append((a, b))
+    return found
 
 
 def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
@@ -287,7 +339,7 @@ def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[
         {
             u.key
             for u in by_name.get(reference.name, ())
-            if reference.document in (None, u.document) and reference.item in (None, u.wikidata_id, u.registry_id)
+            if reference.means(reference.name, u.document) and reference.item in (None, u.wikidata_id, u.registry_id)
         }
     )
 
@@ -297,6 +349,6 @@ def display_name(known: Iterable[Judgement], names: Iterable[tuple[str, str]]) -
     words = sorted((j for j in known if j.kind == "rename"), key=lambda j: (j.when, j.judgement))
     parts = list(names)
     for judgement in reversed(words):
-        if any(n == judgement.subject.name and judgement.subject.document in (None, d) for d, n in parts):
+        if any(judgement.subject.means(n, d) for d, n in parts):
             return judgement.value
     return None

@@ -19,7 +19,7 @@ from resolution.clusters import solve
 from resolution.contexts import content_words
 from resolution.entities import Alias, Entity, Membership
 from resolution.identity import Assignment, Newcomer
-from resolution.judgements import Judgement
+from resolution.judgements import Judgement, Reference
 from resolution.unit_index import UnitKey
 from resolution.units import Cluster, DocumentName, Link, Solution, Unit
 
@@ -72,6 +72,8 @@ def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describ
     dirty, gone = pending(connection, wanted)
     result = Resolved()
     if not dirty and not gone:
+        if moves(connection):  # of what has no names
+            set_fact(connection, _MOVED, {})
         return result
     known = judgements.load(connection)
     changed = list(load_units(connection, dirty))
@@ -96,17 +98,31 @@ def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator
     """The units of these documents (of all for None), with their links as judged."""
     known = judgements.load(connection)
     made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, wanted)) if _is_sure(k)}
+    opposites = judgements.opposites(known)
     groups: dict[tuple[str, str], list[DocumentName]] = {}
     for name in document_names.load(connection, wanted):
         groups.setdefault((name.document, name.group), []).append(name)
     for (document, head), names in sorted(groups.items()):
         names.sort(key=lambda n: n.name)
-        link = _link_of(head, names, made)
+        apart = _judged_apart(head, names, opposites)
+        link = _link_of(head, [n for n in names if n not in apart], made)
         # A sure link to another item is exclusive evidence: such a name is a thing of its own, whatever it is short for.
-        apart = [n for n in names if n.name != head and _differ(link, made.get((document, n.name)))]
+        apart += [n for n in names if n.name != head and n not in apart and _differ(link, made.get((document, n.name)))]
         yield _unit(document, head, [n for n in names if n not in apart], link)
         for name in apart:
-            yield _unit(document, name.name, [name], made[document, name.name])
+            yield _unit(document, name.name, [name], made.get((document, name.name)))
+
+
+def _judged_apart(
+    head: str, names: Sequence[DocumentName], opposites: Mapping[str, Sequence[tuple[Reference, Reference]]]
+) -> list[DocumentName]:
+    """The names of a group that a person has judged different from its head, or from a longer name that stays."""
+    stay: list[DocumentName] = []
+    apart: list[DocumentName] = []
+    for name in sorted(names, key=lambda n: (n.name != head, -len(n.name), n.name)):
+        pairs = [b for a, b in opposites.get(name.name, ()) if a.means(name.name, name.document)]
+        (apart if any(b.means(n.name, n.document) for b in pairs for n in stay) else stay).append(name)
+    return apart
 
 
 def _is_sure(link: Link) -> bool:

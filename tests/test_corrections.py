@@ -10,6 +10,7 @@ from home_fixtures import MakePlace, Place, contents, difference, entity_of, mak
 
 from flows import correcting
 from flows.home import Home
+from graph.check import check_state
 from ingest.errors import WrongUse
 from resolution import judgements
 from resolution.candidates import Item
@@ -139,6 +140,29 @@ def test_different_is_obeyed_though_a_text_says_otherwise(place: Place, make_pla
     equals_a_fresh_home(place, make_place)
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_different_is_obeyed_within_a_document_that_groups_the_two(make_place: MakePlace, alone: bool) -> None:
+    place = make_place(names=NAMES, fast=True)
+    grouping = ("d.txt", "Velmora Group, also known as VLMR, fell.")
+    place.write(dict([grouping]) if alone else dict([grouping, ("a.txt", "Velmora Group grew."), ("b.txt", "VLMR rose.")]))
+    place.ingest()
+    whole = clusters(place)
+    assert len(whole) == 1
+    judged = different(place, "VLMR", "Velmora Group")
+    with place.engine.connect() as connection:
+        assert any("judged different" in finding.what for finding in check_state(connection)), "not obeyed yet"
+    place.refresh()
+    texts = [{text for _, text in members} for members in clusters(place)]
+    assert sorted(texts, key=str) == [{"VLMR"}, {"Velmora Group"}]
+    with place.engine.connect() as connection:
+        assert not check_state(connection)
+    equals_a_fresh_home(place, make_place)
+    correcting.undo(place.engine, judged.judgement)
+    place.refresh()
+    assert clusters(place) == whole
+    equals_a_fresh_home(place, make_place)
+
+
 def test_one_name_can_be_two_things_by_document(place: Place, make_place: MakePlace) -> None:
     different(place, "Siemens @ b.txt", "Siemens @ c.txt")
     place.refresh()
@@ -264,6 +288,29 @@ def test_a_name_given_is_shown_and_taken_back(place: Place, make_place: MakePlac
     correcting.undo(place.engine, second.judgement)
     place.refresh()
     assert names_of(place)[velmora] == "Velmora Group"
+
+
+def test_a_word_on_one_of_two_namesakes_holds_for_all_its_documents(place: Place, make_place: MakePlace, registry: Path) -> None:
+    place.write({"d.txt": "Apple rose.", "e.txt": "Apple grew.", "f.txt": "Apple sat."})
+    place.ingest(registry=registry)
+    different(place, "Apple @ e.txt", "Apple @ f.txt")
+    place.refresh()
+    firm = [(d, "Apple") for d in ("a.txt", "c.txt", "d.txt", "e.txt")]
+    assert together(place, *firm) and not together(place, *firm, ("f.txt", "Apple"))
+    entity = entity_of(place, *firm[0])
+    correcting.rename(place.engine, entity, "Apple Records", "", "me", when())
+    for item in ("Q7", "Q213710"):
+        correcting.link(place.engine, entity, item, "", "me", when())
+    assert {j["value"] for j in place.export("judgements")} == {"", "Apple Records", "Q213710"}
+    place.refresh()
+    for gone in ("a.txt", "c.txt"):
+        assert together(place, *firm) and not together(place, *firm, ("f.txt", "Apple"))
+        shown = {e["name"]: e["wikidata_id"] for e in place.export("entities") if "Apple" in e["name"]}
+        assert shown == {"Apple Records": "Q213710", "Apple": "Q312"}
+        (place.source / gone).unlink()
+        firm = [place_ for place_ in firm if place_[0] != gone]
+        place.ingest(registry=registry)
+        equals_a_fresh_home(place, make_place, registry)
 
 
 def test_a_bare_head_can_be_judged_and_other_documents_keep_their_decisions(place: Place, make_place: MakePlace) -> None:

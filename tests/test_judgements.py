@@ -246,10 +246,13 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]
 
 
 names_ = st.text(min_size=1, max_size=6)
-references = st.builds(Reference, names_, st.none() | names_, st.none() | st.integers(0, 9), st.none() | st.just("Q5"))
+references = st.builds(
+    Reference, names_, st.none() | names_, st.none() | st.integers(0, 9), st.none() | st.just("Q5"), st.just(()) | st.tuples(names_)
+)
 anything = st.one_of(
     st.builds(Judgement, st.sampled_from(["same", "different"]), references, st.tuples(references), st.just(""), names_, names_, names_),
-    st.builds(Judgement, st.sampled_from(["link", "rename"]), references, st.just(()), names_, names_, names_, names_),
+    st.builds(Judgement, st.just("link"), references, st.just(()), st.sampled_from(["", "Q1"]), names_, names_, names_),
+    st.builds(Judgement, st.just("rename"), references, st.just(()), names_.filter(str.strip), names_, names_, names_),
     st.builds(Judgement, st.just("split"), references, st.lists(references, min_size=1, max_size=3).map(tuple), st.just(""), names_),
 )
 
@@ -278,9 +281,19 @@ def test_the_store_keeps_each_saying_once(connection: Connection) -> None:
         {"kind": "same", "subject": {"name": "a"}, "others": []},
         {"kind": "link", "subject": {"nom": "a"}},
         {"kind": "link", "subject": "a", "value": "Q1"},
+        {"kind": "link", "subject": {"name": "a"}, "value": "312"},
+        {"kind": "rename", "subject": {"name": "a"}, "value": " "},
+        {"kind": "rename", "subject": {"name": "a"}, "value": ["b"]},
+        {"kind": "same", "subject": {"name": 5}, "others": [{"name": "a"}]},
+        {"kind": "same", "subject": {"name": "a"}, "others": [{"name": "b", "document": 5}]},
+        {"kind": "same", "subject": {"name": "a"}, "others": [{"name": "b", "document": "d", "also": [5]}]},
+        {"kind": "split", "subject": {"name": "a"}, "others": [{"name": "a", "document": "d", "ordinal": "0"}]},
+        42,
+        None,
+        ["same"],
     ],
 )
-def test_what_is_no_judgement_is_refused(row: dict[str, object]) -> None:
+def test_what_is_no_judgement_is_refused(row: object) -> None:
     with pytest.raises(WrongUse, match="no judgement"):
         judgements.from_json(row)
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from flows import runs
 from flows.knowledge import names_to_ask
 from flows.run import Batch, Run
 from flows.runs import Change
@@ -99,11 +100,10 @@ def link_batch(run: Run, batch: Batch) -> int:
 
 
 def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
-    """Bring the entities up to date, in one transaction, and record what changed."""
+    """Bring the entities up to date and record what changed, in one transaction: the history loses nothing to a crash."""
     with run.engine.begin() as connection:
         result = resolve(connection, keys, run.knowledge.description, run.settings.unite_demonyms)
-    run.record(
-        [
+        changes = [
             *(Change("entity-new", i) for i in result.new),
             *(Change("entity-gone", i) for i in result.gone),
             *(Change("entity-merged", old, new) for old, new in result.merged),
@@ -111,5 +111,5 @@ def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
             *(Change("link-gained", i, q) for i, q in result.links_gained),
             *(Change("link-lost", i, q) for i, q in result.links_lost),
         ]
-    )
+        runs.record(connection, run.number, changes)
     return result

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import select
 
-from flows import correcting, plan, reporting
+from flows import correcting, plan, reporting, runs
 from flows.home import Home, Opened
 from flows.run import Run
 from flows.settings import load_settings
@@ -417,6 +417,17 @@ def test_a_move_recognises_nothing_again(make_place: MakePlace, counted: Callabl
     assert counted() == (0, 0)
 
 
+def test_a_move_of_what_was_set_aside_is_no_moved_document(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write({"a.txt": "Halden grew.", "empty.txt": ""})
+    place.ingest()
+    (place.source / "x").mkdir()
+    (place.source / "empty.txt").rename(place.source / "x" / "empty.txt")
+    for _ in range(2):
+        assert place.ingest().figures["documents"] == {"new": 0, "changed": 0, "moved": 0, "gone": 0, "unchanged": 1}
+    assert [r["document"] for r in place.export("rejected")] == ["x/empty.txt"]
+
+
 def test_only_the_blocks_that_a_change_touches_are_solved(make_place: MakePlace) -> None:
     place = make_place(names=NAMES, fast=True)
     place.write({f"{n}.txt": SENTENCES[n] for n in range(len(SENTENCES))} | {"new.txt": "Halden grew."})
@@ -425,6 +436,25 @@ def test_only_the_blocks_that_a_change_touches_are_solved(make_place: MakePlace)
     part = place.ingest()
     solved = [next(steps for name, _, steps in run.timings.rows if name == "Resolving") for run in (whole, part)]
     assert solved[1] < solved[0] / 3
+
+
+def test_what_became_of_entities_is_in_the_history_though_a_run_dies(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    record = runs.record
+
+    def dies(connection: Any, number: int, changes: Any) -> None:
+        if any(c.kind == "entity-new" for c in changes):
+            raise KeyboardInterrupt
+        record(connection, number, changes)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(runs, "record", dies)
+        place.ingest()
+    run = place.ingest()
+    with place.engine.connect() as connection:
+        told = {c.id for c in runs.changes(connection, [run.number]) if c.kind == "entity-new"}
+    assert told == set(names_of(place))
 
 
 # Nothing of what is gone is left

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Engine
 
 from flows.reading import forget
-from ingest import documents, sources, stages
+from ingest import documents, removals, sources, stages
 from ingest.errors import WrongUse
 from resolution import document_names, entities, identity, judgements
 from resolution.entities import Entity
@@ -96,12 +96,14 @@ def remove(engine: Engine, what: str) -> list[str]:
         if root is not None:
             names = documents.of_source(connection, root)
             sources.forget(connection, root)
+            removals.forget_source(connection, root)
         else:
             names = {what} & documents.all_names(connection)
             if not names:
                 raise WrongUse(
                     f"{what!r} is neither a document nor a source here. `polyonym sources` and `polyonym export documents` list them."
                 )
+            removals.add(connection, what)
         forget(connection, sorted(names))
     return sorted(names)
 

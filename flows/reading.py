@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from flows import runs
 from flows.run import Run
 from flows.settings import Settings
-from ingest import chunks, documents, mentions, model_outputs, relations, sources, stages
+from ingest import chunks, documents, mentions, model_outputs, relations, removals, sources, stages
 from ingest.documents import Document, Rejection
 from ingest.languages import detect
 from ingest.readers import Read, ReaderOptions, Unreadable, read_file
@@ -37,7 +37,8 @@ def reader_key(settings: Settings) -> str:
 def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
-    The file is marked as read last: after a crash it is read again, and documents that are the same stay as they are. Raises
+    What a person has removed stays out while it is the same. The file is marked as read last: after a crash it is read again, and
+    documents that are the same stay as they are. Raises
     WrongUse, unless `allow_deletions`, before more than a fifth of a source goes with it.
     """
     with run.engine.connect() as connection:
@@ -45,11 +46,14 @@ def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
         # With other settings than then, a document's language may come out otherwise.
         same_settings = file.reader == sources.reader_of(connection, file)
         held = documents.held_of_file(connection, file.source, file.file) if same_settings else {}
+        removed = removals.of_file(connection, file)
     seen: set[str] = set()
+    out: set[str] = set()
     for batch in batched(_results(file, scan, run.settings, held), ROWS_AT_ONCE):
-        seen.update(name for name, _ in batch)
-        read = [d for _, d in batch if isinstance(d, Document)]
-        aside = [r for _, r in batch if isinstance(r, Rejection)]
+        out.update(name for name, found in batch if name in removed and removed[name].holds(file, found))
+        seen.update(name for name, _ in batch if name not in out)
+        read = [d for name, d in batch if isinstance(d, Document) and name not in out]
+        aside = [r for name, r in batch if isinstance(r, Rejection) and name not in out]
         if read or aside:
             with run.engine.begin() as connection:
                 forget(connection, [r.document for r in aside if r.document in before])
@@ -60,6 +64,7 @@ def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
             sources.check_loss(file.source, len(lost), len(documents.of_source(connection, file.source)), "documents")
     with run.engine.begin() as connection:
         forget(connection, sorted(lost))
+        removals.keep(connection, file, out)
         sources.record(connection, [file])
 
 
@@ -113,8 +118,13 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
     for batch in batched(gone, 200):
         with run.engine.begin() as connection:
             names = sorted({name for file in batch for name in documents.of_file(connection, file.source, file.file)})
-            moves = {old.name: new.name for old, new in scan.moved if old in batch}
-            remember_moves(connection, {n: moves[f] + n[len(f) :] for n in names for f in moves if n == f or n.startswith(f + "/")})
+            moved = [(old, new) for old, new in scan.moved if old in batch]
+            held = {
+                n: new.name + n[len(old.name) :] for old, new in moved for n in documents.held_of_file(connection, old.source, old.file)
+            }
+            remember_moves(connection, held)
+            removals.forget_files(connection, set(batch) - {old for old, _ in moved})
+            removals.follow(connection, moved)
             forget(connection, names)
             sources.drop(connection, batch)
             count += len(names)
@@ -135,9 +145,11 @@ def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str
             for old, new in batch:
                 new_names |= {n: new.name + n[len(old.name) :] for n in documents.of_file(connection, old.source, old.file)}
             names = sorted(new_names)
-            read = [replace(d, document=new_names[d.document]) for d in documents.load(connection, names)]
+            held = list(documents.load(connection, names))
+            read = [replace(d, document=new_names[d.document]) for d in held]
             aside = [replace(r, document=new_names[r.document]) for r in documents.rejections(connection) if r.document in new_names]
-            remember_moves(connection, new_names)
+            remember_moves(connection, {d.document: new_names[d.document] for d in held})
+            removals.follow(connection, batch)
             forget(connection, names)
             documents.save(connection, read, aside)
             sources.drop(connection, [old for old, _ in batch])

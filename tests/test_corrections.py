@@ -435,6 +435,52 @@ def test_a_removed_document_stays_out_until_its_file_changes(place: Place, make_
     equals_a_fresh_home(place, make_place)
 
 
+def documents_of(place: Place) -> set[str]:
+    return {d["document"] for d in place.export("documents")}
+
+
+def test_a_removed_document_stays_out_when_its_file_moves_or_is_read_anew(place: Place) -> None:
+    correcting.remove(place.engine, "a.txt")
+    place.refresh()
+    place.set(size_limit_mb=3)
+    assert place.ingest().figures["files"]["changed"] == 3
+    assert documents_of(place) == {"b.txt", "c.txt"}
+    (place.source / "news").mkdir()
+    (place.source / "a.txt").rename(place.source / "news" / "a.txt")
+    place.ingest()
+    place.set(size_limit_mb=4)
+    place.ingest()
+    assert documents_of(place) == {"b.txt", "c.txt"}
+    (place.source / "news" / "a.txt").unlink()
+    place.ingest()
+    place.write({"news/a.txt": TEXTS["a.txt"]})  # a new file, whatever lay there once
+    place.ingest()
+    assert documents_of(place) == {"b.txt", "c.txt", "news/a.txt"}
+
+
+def test_a_removed_row_stays_out_while_it_is_the_same(place: Place) -> None:
+    def table(*texts: str) -> None:
+        place.write({"t.jsonl": "".join(json.dumps({"id": str(n), "text": t}) + "\n" for n, t in enumerate(texts))})
+        place.ingest()
+
+    table("Apple rose.", "Kiel grew.", "Halden grew.")
+    correcting.remove(place.engine, "t.jsonl/1")
+    place.refresh()
+    table("Apple fell.", "Kiel grew.", "Halden grew.")
+    assert documents_of(place) == {*TEXTS, "t.jsonl/0", "t.jsonl/2"}
+    table("Apple fell.", "Kiel sank.", "Halden grew.")
+    assert documents_of(place) == {*TEXTS, "t.jsonl/0", "t.jsonl/1", "t.jsonl/2"}
+
+
+def test_a_removed_source_comes_back_whole_when_it_is_given_again(place: Place) -> None:
+    correcting.remove(place.engine, "a.txt")
+    correcting.remove(place.engine, str(place.source))
+    place.refresh()
+    assert documents_of(place) == set()
+    place.ingest()
+    assert documents_of(place) == set(TEXTS)
+
+
 def test_a_removed_source_gives_its_names_back(place: Place, make_place: MakePlace, tmp_path: Path) -> None:
     """Two sources hold an a.txt, so both get their folder's name in front; when one goes, the other's documents are renamed, whole."""
     other = tmp_path / "more" / "docs"

@@ -1,7 +1,7 @@
 """Corrections by people: from what they type to judgements in the state, refused with the reason where they contradict."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, Engine
 
@@ -12,6 +12,7 @@ from resolution import document_names, entities, identity, judgements
 from resolution.entities import Entity
 from resolution.judgements import Judgement, Reference
 from resolution.names import normalise
+from resolution.obstacles import obstacles
 
 _SPAN = re.compile(r"(?P<document>.+):(?P<start>\d+)-(?P<end>\d+)")
 
@@ -28,8 +29,26 @@ def same_or_different(engine: Engine, kind: str, a: str, b: str, note: str, who:
                 f"{a!r} is linked to {min(ids[0])} and {b!r} to {min(ids[1])}: two Wikidata items are never one thing. Correct a link first: polyonym judge link NAME QID|none"
             )
         judgement = Judgement(kind, left, (right,), "", note, who, when)
+        before = _impossible(connection)
         _keep(connection, judgement)
+        for other, told in _impossible(connection).items():
+            if other not in before:
+                raise WrongUse(
+                    f"{a!r} and {b!r} cannot be judged {kind}: nothing of {other.judgement} ({other}) could be obeyed. {told}. Correct what "
+                    "tells them apart first (the registry, or polyonym judge link NAME QID|none), or name a document with each: NAME @ DOCUMENT."
+                )
     return judgement
+
+
+def _impossible(connection: Connection) -> dict[Judgement, str]:
+    """The judgements of which nothing can be obeyed, each with what stands against it."""
+    return {j: o.told[0] for j, o in obstacles(connection, judgements.load(connection)).items() if o.everywhere}
+
+
+def unobeyed(connection: Connection, made: Iterable[Judgement]) -> dict[str, tuple[str, ...]]:
+    """For each of these judgements that cannot be obeyed everywhere, by id, what stands against it, in words."""
+    found = obstacles(connection, judgements.load(connection))
+    return {j.judgement: found[j].told for j in made if j in found}
 
 
 def link(engine: Engine, name: str, item: str, note: str, who: str, when: str) -> Judgement:

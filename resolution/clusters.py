@@ -19,7 +19,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 2
+CLUSTERING_VERSION = 3
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01
@@ -84,7 +84,7 @@ class _Block:
 
     def solve(self) -> None:
         for i, j in self.partition.judged_same:
-            if self.partition.join(i, j):
+            if self.partition.find(i) != self.partition.find(j) and self.partition.join(i, j):
                 self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
         self._same_ids()
         short = [h for h in self.heads if h in self.owners]

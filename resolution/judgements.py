@@ -312,10 +312,7 @@ def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Ref
 
 def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
     """What the judgements say of these units."""
-    by_name: dict[str, list[Unit]] = defaultdict(list)
-    for unit in units:
-        for name in unit.names:
-            by_name[name.name].append(unit)
+    by_name = _by_name(units)
     same, different = set(), set()
     for judgement in known:
         if judgement.kind in ("same", "different"):
@@ -328,10 +325,26 @@ def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraint
         else:
             continue
         if judgement.kind == "same":
+            # Both ways round, so that one unit that may not be joined keeps only itself out.
             same |= {(left[0], other) for other in [*left[1:], *right] if left and right and other != left[0]}
+            same |= {(right[0], other) for other in left[1:] if right and other != right[0]}
         else:
             different |= {(a, b) for a in left for b in right if a != b}
     return Constraints(frozenset(same), frozenset(different))
+
+
+def sides(judgement: Judgement, units: Sequence[Unit]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The keys of the units that the two sides of a "same" or a "different" speak of."""
+    by_name = _by_name(units)
+    return _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
+
+
+def _by_name(units: Sequence[Unit]) -> dict[str, list[Unit]]:
+    found: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        for name in unit.names:
+            found[name.name].append(unit)
+    return found
 
 
 def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[tuple[str, str]]:

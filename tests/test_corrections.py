@@ -1,15 +1,19 @@
 """Promise 7 in a home: what people correct is obeyed at once, in every later run, and taken back without a trace."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from home_fixtures import MakePlace, Place, contents, difference, entity_of, make_place, names_of
+from typer.testing import CliRunner
 
 from flows import correcting
-from flows.home import Home
+from flows.cli import app, corrections, showing
+from flows.home import Home, Opened
+from flows.settings import load_settings
 from graph.check import check_state
 from ingest.errors import WrongUse
 from resolution import judgements
@@ -17,10 +21,10 @@ from resolution.candidates import Item
 from resolution.judgements import Judgement
 from resolution.knowledge_base import build
 
-__all__ = ["make_place"]  # a fixture
+__all__ = ["corrections", "make_place", "showing"]  # a fixture, and modules that register commands
 
 NAMES = {"Velmora Group": "ORG", "VLMR": "ORG", "Halden": "GPE", "Mette Lindqvist": "PERSON", "Lindqvist": "PERSON", "Siemens": "ORG",
-         "Kiel": "GPE", "Apple": "ORG", "Court": "ORG", "Supreme Court": "ORG"}  # fmt: skip
+         "Kiel": "GPE", "Apple": "ORG", "Court": "ORG", "Supreme Court": "ORG", "John Smith": "PERSON", "Germany": "GPE"}  # fmt: skip
 TEXTS = {
     "a.txt": "Velmora Group left Halden. Velmora Group grew. Apple rose.",
     "b.txt": "VLMR rose. Siemens left Kiel.",
@@ -350,6 +354,38 @@ def test_same_across_two_wikidata_items_is_refused(place: Place, registry: Path)
         correcting.link(place.engine, "Velmora Group", "Q7", "", "me", when())
 
 
+def test_same_across_two_registry_entries_or_a_person_and_a_place_is_refused(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "registry.jsonl"
+    path.write_text('{"id": "r1", "name": "Velmora Group", "type": "ORG"}\n{"id": "r2", "name": "VLMR", "type": "ORG"}\n')
+    place.write({"d.txt": "John Smith left Germany."})
+    place.ingest(registry=path)
+    joined = same(place, "VLMR", "Siemens")
+    for a, b, told in (
+        ("Velmora Group", "Siemens", r"vlmr.*\(r2\).*velmora group.*\(r1\).*different registry ids"),
+        ("John Smith", "Germany", "types"),
+    ):
+        with pytest.raises(WrongUse, match=told):
+            same(place, a, b)
+    assert [j["judgement"] for j in place.export("judgements")] == [joined.judgement]
+
+
+def test_same_that_holds_for_some_documents_only_is_told(place: Place, make_place: MakePlace, registry: Path) -> None:
+    place.ingest(registry=registry)
+    correcting.link(place.engine, "Apple @ c.txt", "Q89", "", "me", when())
+    correcting.link(place.engine, "Siemens", "Q89", "", "me", when())
+    judged = same(place, "Siemens", "Apple")
+    place.refresh()
+    assert together(place, SIEMENS, ("c.txt", "Apple")) and not together(place, SIEMENS, ("a.txt", "Apple"))
+    with place.engine.connect() as connection:
+        [told] = correcting.unobeyed(connection, [judged])[judged.judgement]
+        assert "apple @ a.txt (Q312" in told and "different Wikidata ids" in told
+    equals_a_fresh_home(place, make_place, registry)
+    (place.source / "a.txt").unlink()
+    place.ingest(registry=registry)
+    with place.engine.connect() as connection:
+        assert correcting.unobeyed(connection, [judged]) == {}
+
+
 @pytest.mark.parametrize(
     ("do", "match"),
     [
@@ -417,6 +453,67 @@ def test_an_import_with_a_contradiction_takes_in_nothing(place: Place) -> None:
 def _reference(place: Place, text: str) -> judgements.Reference:
     with place.engine.connect() as connection:
         return correcting.find(connection, text)
+
+
+# On the command line
+
+
+@pytest.fixture
+def command(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs a command in this process, with the test's models; gives what it printed as JSON. The home's settings lie elsewhere."""
+    config = (place.home / "polyonym.toml").rename(tmp_path / "elsewhere.toml")
+
+    @contextmanager
+    def unheld(home: Path, given: Path | None) -> Iterator[Opened]:  # `Place.refresh` holds the home itself
+        yield Opened(Home(home), load_settings(home, given), place.engine)
+
+    def refresh(home: Path, given: Path | None, removed: Sequence[str] = ()) -> None:
+        assert (home, given) == (place.home, config)
+        place.refresh(removed)
+
+    monkeypatch.setattr("flows.cli.corrections.writing", unheld)
+    monkeypatch.setattr("flows.refresh.refresh", refresh)
+
+    def run(*words: object) -> Any:
+        ended = CliRunner().invoke(app, [*map(str, words), "--home", str(place.home), "--config", str(config), "--json"])
+        if ended.exception:
+            raise ended.exception
+        return json.loads(ended.stdout)
+
+    return run
+
+
+def test_corrections_print_json_and_go_by_the_settings_file_that_is_given(
+    place: Place, command: Callable[..., Any], tmp_path: Path
+) -> None:
+    made = [
+        command("judge", "same", "Velmora Group", "VLMR"),
+        command("judge", "different", "Apple", "Siemens"),
+        command("judge", "link", "Kiel", "Q1707"),
+        command("split", "Apple", "--mentions", "c.txt"),
+        command("rename", "Halden", "Halden town"),
+    ]
+    assert [(j["kind"], j["not_obeyed"]) for j in made] == [(k, []) for k in ("same", "different", "link", "split", "rename")]
+    held = command("judgements")
+    assert {j["judgement"] for j in held} == {j["judgement"] for j in made}
+    assert command("undo", made[0]["judgement"])["kind"] == "same"
+    file = tmp_path / "judgements.jsonl"
+    file.write_text("".join(json.dumps(j) + "\n" for j in held))
+    assert command("judgements", "import", file) == {"new": 1, "not_obeyed": {}}
+    assert command("remove", "b.txt") == {"removed": ["b.txt"]}
+    assert len(command("runs")) == 1 + len(made) + 3 and command("names") and command("sources") and command("explain", "Halden")
+    assert "document-gone" in command("diff", 1, 9)
+    for line in ("42", '{"kind": "same", "subject": {"name": 5}}'):
+        file.write_text(line)
+        with pytest.raises(WrongUse, match="no judgement"):
+            command("judgements", "import", file)
+
+
+def test_a_user_without_a_name_signs_with_the_number(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000)
+    assert command("judge", "different", "Apple", "Siemens")["who"] == "4000000"
 
 
 # Removed

@@ -1,22 +1,27 @@
 """Commands by which people correct the graph: judgements, splits, names, removals. All are obeyed at once and in every later run."""
 
 import getpass
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 from rich.markup import escape
 
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, HomeOption, JsonOption, out, print_json, print_lines, print_table, reading, writing
+from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_lines, print_table, reading, writing
+from flows.progress import console
 from ingest.errors import WrongUse
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
     from resolution.judgements import Judgement
 
+_TOLD = 3  # so many obstacles are told
 NoteOption = Annotated[str, typer.Option("--note", help="Why: kept with the judgement.")]
 judge = typer.Typer(no_args_is_help=True, help="Say that two names are the same or different, or what a name is linked to.")
 judgements = typer.Typer(invoke_without_command=True, help="Show the judgements; export and import them as JSON lines.")
@@ -26,21 +31,29 @@ NameArgument = Annotated[str, typer.Argument(help='A name, "NAME @ DOCUMENT", or
 
 
 @judge.command()
-def same(a: NameArgument, b: NameArgument, note: NoteOption = "", home: HomeOption = DEFAULT_HOME) -> None:
+def same(
+    a: NameArgument,
+    b: NameArgument,
+    note: NoteOption = "",
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """These two are one thing."""
-    from flows import correcting
-
-    with writing(home) as it:
-        _keep(correcting.same_or_different(it.engine, "same", a, b, note, *_signed()), home)
+    _judge(home, config, as_json, lambda do, engine: do.same_or_different(engine, "same", a, b, note, *_signed()))
 
 
 @judge.command()
-def different(a: NameArgument, b: NameArgument, note: NoteOption = "", home: HomeOption = DEFAULT_HOME) -> None:
+def different(
+    a: NameArgument,
+    b: NameArgument,
+    note: NoteOption = "",
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """These two are different things."""
-    from flows import correcting
-
-    with writing(home) as it:
-        _keep(correcting.same_or_different(it.engine, "different", a, b, note, *_signed()), home)
+    _judge(home, config, as_json, lambda do, engine: do.same_or_different(engine, "different", a, b, note, *_signed()))
 
 
 @judge.command()
@@ -49,12 +62,11 @@ def link(
     item: Annotated[str, typer.Argument(metavar="QID|none", help="The Wikidata id, or none.")],
     note: NoteOption = "",
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """This name stands for this Wikidata item, or for none."""
-    from flows import correcting
-
-    with writing(home) as it:
-        _keep(correcting.link(it.engine, name, item, note, *_signed()), home)
+    _judge(home, config, as_json, lambda do, engine: do.link(engine, name, item, note, *_signed()))
 
 
 @app.command()
@@ -65,12 +77,11 @@ def split(
     ],
     note: NoteOption = "",
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take mentions out of an entity: they are another thing."""
-    from flows import correcting
-
-    with writing(home) as it:
-        _keep(correcting.split(it.engine, entity, mentions, note, *_signed()), home)
+    _judge(home, config, as_json, lambda do, engine: do.split(engine, entity, mentions, note, *_signed()))
 
 
 @app.command()
@@ -79,49 +90,62 @@ def rename(
     name: Annotated[str, typer.Argument(help="What it is to be called.")],
     note: NoteOption = "",
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Give an entity the name by which it is shown."""
-    from flows import correcting
-
-    with writing(home) as it:
-        _keep(correcting.rename(it.engine, entity, name, note, *_signed()), home)
+    _judge(home, config, as_json, lambda do, engine: do.rename(engine, entity, name, note, *_signed()))
 
 
 @app.command()
 def undo(
-    judgement: Annotated[str, typer.Argument(help="A judgement's id, as `polyonym judgements` shows it.")], home: HomeOption = DEFAULT_HOME
+    judgement: Annotated[str, typer.Argument(help="A judgement's id, as `polyonym judgements` shows it.")],
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take a judgement back."""
     from flows import correcting
+    from flows.refresh import refresh
+    from resolution.judgements import to_json
 
-    with writing(home) as it:
+    with writing(home, config) as it:
         taken = correcting.undo(it.engine, judgement)
-        _refresh(home)
-    out.print(f"Taken back: {escape(str(taken))}")
+        refresh(home, config)
+    if as_json:
+        print_json(to_json(taken))
+    else:
+        out.print(f"Taken back: {escape(str(taken))}")
 
 
 @app.command()
 def remove(
     what: Annotated[str, typer.Argument(metavar="DOCUMENT|SOURCE", help="A document's name, or a source as `polyonym sources` shows it.")],
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take a document or a source out of the home, with all that rests on it. A document stays out while its file is unchanged."""
     from flows import correcting
+    from flows.refresh import refresh
 
-    with writing(home) as it:
+    with writing(home, config) as it:
         gone = correcting.remove(it.engine, what)
-        _refresh(home, gone)
-    out.print(f"{len(gone):,} document{'' if len(gone) == 1 else 's'} removed.")
+        refresh(home, config, gone)
+    if as_json:
+        print_json({"removed": gone})
+    else:
+        out.print(f"{len(gone):,} document{'' if len(gone) == 1 else 's'} removed.")
 
 
 @judgements.callback()
-def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show all judgements."""
     if context.invoked_subcommand:
         return
     from resolution import judgements as table
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         held = table.load(connection)
     if as_json:
         print_json([table.to_json(j) for j in held])
@@ -133,11 +157,12 @@ def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, as_json: JsonO
 def export_(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; standard output without.")] = None,
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
 ) -> None:
     """Write all judgements as JSON lines."""
     from resolution import judgements as table
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         rows = [table.to_json(j) for j in table.load(connection)]
     if output is None:
         print_lines(rows)
@@ -147,33 +172,62 @@ def export_(
 
 @judgements.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="JSON lines as `judgements export` writes them.")], home: HomeOption = DEFAULT_HOME
+    file: Annotated[Path, typer.Argument(help="JSON lines as `judgements export` writes them.")],
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take in judgements; those that are there already change nothing."""
     from flows import correcting
+    from flows.refresh import refresh
     from resolution import judgements as table
 
     try:
         rows = [orjson.loads(line) for line in file.read_bytes().splitlines() if line.strip()]
     except (OSError, orjson.JSONDecodeError) as error:
         raise WrongUse(f"{file} cannot be read as JSON lines: {error}") from error
-    with writing(home) as it:
-        new = correcting.take_in(it.engine, [table.from_json(row) for row in rows])
-        _refresh(home)
+    given = [table.from_json(row) for row in rows]
+    with writing(home, config) as it:
+        new = correcting.take_in(it.engine, given)
+        refresh(home, config)
+        with it.engine.connect() as connection:
+            hindered = correcting.unobeyed(connection, given)
+    if as_json:
+        print_json({"new": new, "not_obeyed": hindered})
+        return
     out.print(f"{new:,} judgements taken in.")
+    for judgement, told in hindered.items():
+        _warn(judgement, told)
 
 
 def _signed() -> tuple[str, str]:
     """Who judges, and when."""
-    return getpass.getuser(), datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        who = getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in containers
+        who = str(os.getuid())
+    return who, datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _keep(judgement: "Judgement", home: Path) -> None:
-    _refresh(home)
-    out.print(f"Kept as [bold]{judgement.judgement}[/bold]: {escape(str(judgement))}")
-
-
-def _refresh(home: Path, removed: Sequence[str] = ()) -> None:
+def _judge(home: Path, config: Path | None, as_json: bool, make: Callable[[Any, "Engine"], "Judgement"]) -> None:
+    """Keep the judgement that `make` makes of flows.correcting and the state, obey it, and show it."""
+    from flows import correcting
     from flows.refresh import refresh
+    from resolution.judgements import to_json
 
-    refresh(home, None, removed)
+    with writing(home, config) as it:
+        judgement = make(correcting, it.engine)
+        refresh(home, config)
+        with it.engine.connect() as connection:
+            hindered = correcting.unobeyed(connection, [judgement])
+    if as_json:
+        print_json(to_json(judgement) | {"not_obeyed": hindered.get(judgement.judgement, [])})
+        return
+    out.print(f"Kept as [bold]{judgement.judgement}[/bold]: {escape(str(judgement))}")
+    for told in hindered.values():
+        _warn(judgement.judgement, told)
+
+
+def _warn(judgement: str, told: Sequence[str]) -> None:
+    more = f"; and {len(told) - _TOLD:,} more" if len(told) > _TOLD else ""
+    console.print(f"[yellow]{judgement} is kept, but not obeyed everywhere[/yellow]: {escape('; '.join(told[:_TOLD]))}{more}")

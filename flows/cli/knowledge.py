@@ -24,6 +24,7 @@ def import_(
     file: Annotated[Path, typer.Argument(help="JSON lines, plain or gzipped: qid, label, aliases, description, types, sitelinks.")],
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Import a knowledge base; it replaces the one before, and names are linked anew at the next ingest."""
     from resolution.knowledge_base import build, read_items
@@ -38,6 +39,9 @@ def import_(
         count = build(
             place.knowledge_base, read_items(file, skipped, lambda share: stage.advance(int(share * 100) - stage.done)), str(file.name)
         )
+    if as_json:
+        print_json({"items": count, "skipped": skipped})
+        return
     out.print(f"{count:,} items imported from {file.name} into {place.path}.")
     if skipped:
         console.print(f"[yellow]{len(skipped)} lines could not be used[/yellow], the first: {skipped[0]}")
@@ -54,6 +58,7 @@ def build_(
     min_sitelinks: Annotated[int, typer.Option(min=0, help="Keep only items with at least so many pages in Wikimedia's projects.")] = 1,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Build the knowledge base from a Wikidata dump, streaming, in little memory; interrupted, the same command goes on."""
     from resolution.wikidata_dump import DumpChoice, DumpSummary, build_from_dump
@@ -69,6 +74,9 @@ def build_(
             stage.advance(int(share * 100) - stage.done)
 
         found = build_from_dump(dump, place.knowledge_base, choice, tell)
+    if as_json:
+        print_json(vars(found))
+        return
     out.print(f"{found.kept:,} items of {found.lines:,} entities kept in {place.path}.")
     if found.malformed:
         console.print(f"[yellow]{found.malformed:,} lines were malformed[/yellow] and left out: {escape('; '.join(found.examples))}")
@@ -85,6 +93,7 @@ def add_wikidata(
     qids: Annotated[list[str], typer.Argument(help="Wikidata ids, e.g. Q312 Q95.")],
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fetch single items from Wikidata and add them to the knowledge base."""
     from flows.knowledge import wikidata_settings
@@ -99,6 +108,9 @@ def add_wikidata(
             added = wikidata.add_wikidata(client, place.knowledge_base, qids)
         finally:
             client.close()
+    if as_json:
+        print_json({"added": [item.id for item in added.items], "redirects": added.redirects, "missing": added.missing})
+        return
     out.print(f"{len(added.items):,} of {len(qids):,} items added.")
     for missing in added.missing:
         console.print(f"[yellow]{missing}[/yellow] does not exist at Wikidata.")

@@ -65,6 +65,7 @@ def communities(
     ] = False,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Divide the graph into communities and summarise them, alone."""
     place = Home(home)
@@ -75,7 +76,10 @@ def communities(
 
         orchestration.watch_interrupts()
         report = summarize(str(home), str(config) if config else None, fresh)
-    _show(report, place)
+    if as_json:
+        print_json(report)
+    else:
+        _show(report, place)
 
 
 @app.command()

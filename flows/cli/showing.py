@@ -46,11 +46,11 @@ def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json
 
 
 @app.command()
-def sources(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """The sources that have been ingested, with how many documents each gave."""
     from ingest import sources as table
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         held = table.counts(connection)
     rows = [
         {
@@ -102,13 +102,14 @@ def _shown(value: Any) -> str:
 @app.command()
 def names(
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
     limit: Annotated[int, typer.Option(help="Most rows of each table.")] = 25,
     as_json: JsonOption = False,
 ) -> None:
     """Which names became one node, and which near names stayed apart."""
     from flows import overview
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         held = overview.nodes(connection)
     together, apart = overview.united(held), overview.apart(held)
     if as_json:
@@ -148,13 +149,14 @@ def export(
     ],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; standard output without.")] = None,
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
 ) -> None:
     """Write one kind of thing as JSON lines, sorted, the same for the same state."""
     from flows import exports
 
     if kind not in exports.KINDS:
         raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join(exports.KINDS)}.")
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         rows = exports.export(connection, kind)
         if output is None:
             for row in rows:
@@ -219,12 +221,13 @@ def explain(
         str, typer.Argument(metavar="NAME-or-ID", help="A name as it stands in a document, an entity's id, a registry or a Wikidata id.")
     ],
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Why these are the same: an entity's names, why each was put there, what was nearly merged, and which candidates lost."""
     from flows import explaining
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         found = explaining.explain(connection, what)
     if as_json:
         print_json([explaining.as_json(e) for e in found])
@@ -234,11 +237,11 @@ def explain(
 
 
 @app.command()
-def runs(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+def runs(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """The history of runs."""
     from flows import runs as history
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         held = history.load(connection)
     if as_json:
         print_json([vars(r) for r in held])
@@ -267,13 +270,14 @@ def diff(
     first: Annotated[int, typer.Argument(metavar="RUN1", help="The earlier run.")],
     second: Annotated[int, typer.Argument(metavar="RUN2", help="The later run.")],
     home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """What changed between the ends of two runs: documents, entities, links, communities."""
     from flows import runs as history
     from resolution import entities
 
-    with reading(home) as (_, connection):
+    with reading(home, config) as (_, connection):
         found = history.difference(connection, first, second)
         called = {e.entity_id: e.name for e in entities.load(connection)}
     if as_json:

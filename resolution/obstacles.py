@@ -1,0 +1,55 @@
+"""Why a judgement that two names are the same cannot be obeyed, or not everywhere: what must never be one thing stands against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from sqlalchemy import Connection
+
+from resolution import document_names, judgements
+from resolution.clusters import firm_type
+from resolution.constrained import Partition
+from resolution.judgements import Judgement
+from resolution.resolve import load_units
+
+
+@dataclass(frozen=True)
+class Obstacles:
+    """What stands against a judgement, in words: the two sides, with whatever was judged the same as them, and what tells them apart."""
+
+    told: tuple[str, ...]
+    everywhere: bool  # nothing of the judgement can be obeyed
+
+
+def obstacles(connection: Connection, known: Sequence[Judgement]) -> dict[Judgement, Obstacles]:
+    """Those of the known judgements of the kind "same" against which something stands. Nothing does against one that sleeps."""
+    judged = [j for j in known if j.kind == "same"]
+    names = sorted({name for j in judged for name in judgements.touched_names(j)})
+    documents = sorted(document_names.documents_with(connection, names))
+    units = sorted(load_units(connection, documents), key=lambda u: u.key)
+    partition = Partition(units, judgements.constraints(known, units), firm_type)
+    for i, j in partition.judged_same:  # as clusters are formed: what people judged comes before all other evidence
+        partition.join(i, j)
+    index = {u.key: i for i, u in enumerate(units)}
+    found = {}
+    for judgement in judged:
+        left, right = ([partition.find(index[key]) for key in side] for side in judgements.sides(judgement, units))
+        pairs = sorted(set(product(left, right)))
+        parted = [(i, j) for i, j in pairs if i != j]
+        if parted:
+            found[judgement] = Obstacles(tuple(_told(partition, i, j) for i, j in parted), len(parted) == len(pairs))
+    return found
+
+
+def _told(partition: Partition, i: int, j: int) -> str:
+    reason = partition.obstacle(i, j) or "what stands against another part of the judgement"
+    return f"Between {_side(partition, i)} and {_side(partition, j)} stands: {reason}"
+
+
+def _side(partition: Partition, i: int) -> str:
+    """A cluster's names, with its ids and types."""
+    cluster = partition.cluster(i)
+    names = sorted({partition.units[m].head for m in cluster.members})
+    marks = sorted(cluster.wikidata) + sorted(cluster.registry) + sorted(cluster.types)
+    where = f" @ {partition.units[cluster.members[0]].document}" if len(cluster.members) == 1 else ""
+    return " = ".join(names) + where + (f" ({', '.join(marks)})" if marks else "")

@@ -44,7 +44,7 @@ def _mentions(connection: Connection) -> Iterator[Row]:
     for batch in _document_batches(connection):
         named = {(n.document, n.start, n.end): n.name for n in document_names.load_mentions(connection, batch)}
         entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
-        link_of = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, batch))}
+        link_of = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, batch))}
         for m in sorted(mentions.load(connection, batch), key=lambda m: (m.document, m.start, m.end)):
             name = (m.document, named.get((m.document, m.start, m.end), ""))
             entity_id = entity_of.get(name)

@@ -68,6 +68,16 @@ def load(connection: Connection, documents: Sequence[str] | None = None) -> Iter
         )
 
 
+def load_bare(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
+    """Like `load`, without the candidates: they are most of what there is to read."""
+    statement = select(*(c for c in links.c if c.name != "candidates")).order_by(links.c.document, links.c.name)
+    rows: Iterable[Any] = (
+        connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
+    )
+    for row in rows:
+        yield Link(**row._mapping)
+
+
 def decision(link: Link) -> Decision:
     """The link as a decision, for export and explanation."""
     features = {

@@ -5,7 +5,7 @@ that of solving everything anew (promise 1).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
@@ -82,10 +82,13 @@ def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describ
         u.key: block_keys(u, demonyms).union(*(judged[whole] for n in u.names if (whole := judgements.whole_name(n.name)) in judged))
         for u in changed
     }
-    units = _touched(connection, dirty, gone, changed, keys, whole=len(dirty) * 4 > len(wanted))
+    before = unit_index.keys_of_documents(connection, sorted({*dirty, *gone}))
+    units = _touched(connection, before, {*dirty, *gone}, changed, keys, whole=len(dirty) * 4 > len(wanted))
     solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms)
     result.units = len(units)
     _store(connection, units, solution, known, describe, [*dirty, *gone], result)
+    # All units of one head are in one block, so that the decisions of these heads are those of the blocks solved, before and now.
+    decisions.replace(connection, sorted({head for _, head in [*before, *(u.key for u in units)]}), solution.decisions)
     unit_index.replace(connection, [*dirty, *gone], keys)
     stages.mark(connection, STAGE, {d: wanted[d] for d in dirty})
     stages.forget(connection, gone)
@@ -97,7 +100,7 @@ def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describ
 def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator[Unit]:
     """The units of these documents (of all for None), with their links as judged."""
     known = judgements.load(connection)
-    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, wanted)) if _is_sure(k)}
+    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, wanted)) if _is_sure(k)}
     opposites = judgements.opposites(known)
     groups: dict[tuple[str, str], list[DocumentName]] = {}
     for name in document_names.load(connection, wanted):
@@ -149,17 +152,15 @@ def _link_of(head: str, names: Sequence[DocumentName], made: Mapping[tuple[str, 
 
 def _touched(
     connection: Connection,
-    dirty: Sequence[str],
-    gone: Sequence[str],
+    before: Mapping[UnitKey, Iterable[str]],
+    moving: Collection[str],
     changed: list[Unit],
     keys: Mapping[UnitKey, frozenset[str]],
     whole: bool,
 ) -> list[Unit]:
-    """All units of the blocks that the changed and vanished units are or were in."""
+    """All units of the blocks that the `changed` units of the `moving` documents are in, or that those `before` were in."""
     if whole:
         return list(load_units(connection, None))
-    moving = {*dirty, *gone}
-    before = unit_index.keys_of_documents(connection, sorted(moving))
     changed_under: dict[str, list[UnitKey]] = {}
     for unit in changed:
         for key in keys[unit.key]:
@@ -170,11 +171,11 @@ def _touched(
         return {k: [*(u for u in stored.get(k, ()) if u[0] not in moving), *changed_under.get(k, ())] for k in asked}
 
     def keys_of(asked: Sequence[UnitKey]) -> dict[UnitKey, Iterable[str]]:
-        stored = unit_index.keys_of_documents(connection, sorted({d for d, _ in asked} - moving))
+        stored = unit_index.keys_of_documents(connection, sorted({d for d, _ in asked}.difference(moving)))
         return {u: keys[u] if u in keys else stored.get(u, ()) for u in asked}
 
     found = closure({k for held in (*keys.values(), *before.values()) for k in held}, units_of, keys_of)
-    others = sorted({document for document, _ in found} - moving)
+    others = sorted({document for document, _ in found}.difference(moving))
     return [*changed, *(u for u in load_units(connection, others) if u.key in found)]
 
 
@@ -218,7 +219,6 @@ def _store(
     made = [_entity(i, n.name, c, list(_names(c, by_key)), describe) for i, n, c in zip(assignment.ids, newcomers, linked, strict=True)]
     entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))
     identity.write(connection, assignment)
-    decisions.replace(connection, sorted({u.head for u in units} | {m.name for m in old}), solution.decisions)
     _record(assignment, made, before, result)
 
 
@@ -245,7 +245,7 @@ def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Jud
 def _commonest_links(connection: Connection, known: Sequence[Judgement], newcomers: Sequence[Newcomer]) -> list[str | None]:
     """For each newcomer the Wikidata id that most of its mentions are linked to, sure or not; ties go to the surer, then the older."""
     documents = sorted({d for n in newcomers for d, _ in n.parts})
-    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load(connection, documents)) if k.wikidata_id}
+    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, documents)) if k.wikidata_id}
     result = []
     for newcomer in newcomers:
         votes: dict[str, tuple[int, float]] = {}

@@ -457,6 +457,19 @@ def test_what_became_of_entities_is_in_the_history_though_a_run_dies(make_place:
     assert told == set(names_of(place))
 
 
+def test_a_change_withdraws_no_decision_of_another_block(make_place: MakePlace) -> None:
+    """One document says "Hindus" for a Hindu, whose block is not that of those who say "Hindus" alone."""
+    place = make_place(names={"Hindu": "NORP", "Hindus": "NORP"}, fast=True)
+    place.write({"a.txt": "A Hindu met Hindus.", "b.txt": "Hindus grew.", **{f"{n}.txt": "Hindus left." for n in range(4)}})
+    place.ingest()
+    place.write({"a.txt": "A Hindu met Hindus again."})
+    place.ingest()
+    fresh = make_place(source=place.source, names={"Hindu": "NORP", "Hindus": "NORP"}, fast=True)
+    fresh.ingest()
+    assert place.export("decisions") == fresh.export("decisions")
+    assert any(d["scope"] == "hindus" and d["kind"] == "merge" for d in fresh.export("decisions"))
+
+
 # Nothing of what is gone is left
 
 

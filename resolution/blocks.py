@@ -39,6 +39,12 @@ def head_is_person(unit: Unit) -> bool:
     return labels.get("PERSON", 0) * 2 >= sum(labels.values()) and looks_like_person(unit.head, labels, sum(labels.values()))
 
 
+def people_of(unit: Unit) -> str:
+    """The singular of a name that most of its labels take for a people's or a faith's ("hindus" to "hindu"); else ""."""
+    labels = unit.labels
+    return unit.head.removesuffix("s") if labels.get("NORP", 0) * 2 > sum(labels.values()) and len(unit.head) > 4 else ""
+
+
 def word_key(head: str) -> str:
     """A name's words in the order of the alphabet, without small words ("ministry of finance", "finance ministry"; not where order tells
     institutions apart) and without a plural s, unless the name may be a person's ("Owens" is not "Owen"). What firms and services leave off
@@ -80,6 +86,8 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
         keys.add("wikidata:" + unit.wikidata_id)
     if unit.registry_id:
         keys.add("registry:" + unit.registry_id)
+    if people := people_of(unit):
+        keys.add("people:" + people)
     if demonyms and (country := demonym_of(unit.head)):
         keys.add("name:" + country)
     if "," in unit.head:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ingest.common_words import is_common
-from resolution.blocks import blocks, head_is_person, linking_names, slip_keys, surname_of, without_country, word_key
+from resolution.blocks import blocks, head_is_person, linking_names, people_of, slip_keys, surname_of, without_country, word_key
 from resolution.canonical import canonical_name
 from resolution.constrained import Partition
 from resolution.contexts import Context, Nearness, clearest
@@ -19,7 +19,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 3
+CLUSTERING_VERSION = 4
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01
@@ -132,6 +132,7 @@ class _Block:
         """Full names: the same letters or words in another arrangement, slips, persons with other forms of their given names."""
         self._same_key(squash, "same letters")
         self._same_key(word_key, "same words")
+        self._peoples()
         self._persons()
         self._slips()
 
@@ -143,6 +144,16 @@ class _Block:
         for heads in same.values():
             if len(heads) > 1:
                 self._join(heads[0], [i for h in heads for i in self.heads[h]], verdict, {"names": heads})
+
+    def _peoples(self) -> None:
+        members: dict[str, list[int]] = {}
+        for i, unit in enumerate(self.units):
+            if people := people_of(unit):
+                members.setdefault(people, []).append(i)
+        for found in members.values():
+            names = sorted({self.units[i].head for i in found})
+            if len(names) > 1:
+                self._join(names[0], found, "singular and plural", {"names": names})
 
     def _persons(self) -> None:
         """Each full name of a surname, the fuller first, to the one fuller name that it can be short for."""

@@ -97,6 +97,10 @@ def test_names_of_different_things_stay_apart(forms: tuple[str, ...]) -> None:
     assert {last} in found
 
 
+def test_a_people_has_one_node_for_its_singular_and_plural() -> None:
+    assert clusters(one_each("Hindu/NORP", "Hindus/NORP", "Owen/PERSON", "Owens/PERSON", "Saxon/ORG")) == [{"a", "b"}, {"c"}, {"d"}, {"e"}]
+
+
 def test_a_people_joins_its_country_where_the_setting_says_so() -> None:
     assert clusters(one_each("Germany/GPE", "Germans/NORP"), demonyms=True) == [{"a", "b"}]
 

@@ -81,7 +81,7 @@ def ingest(gold: Path, base: Path, home: Path) -> list[Row]:
     (home / "kb" / base.name).symlink_to(base.resolve())
     run = Run.open(home, None)
     scan = ingesting.scan_sources(run, [str(gold)], False, None)
-    ingesting.read_documents(run, scan, False)
+    ingesting.read_documents(run, scan)
     for step in (ingesting.find_mentions, ingesting.name_mentions, ingesting.link_names, ingesting.resolve_entities):
         step(run)
     with run.engine.connect() as connection:

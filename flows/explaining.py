@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any
 
@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 from sqlalchemy import Connection, and_, or_, select
 
-from ingest import documents
+from ingest import documents, stages
 from ingest.errors import WrongUse
 from ingest.mentions import mentions
 from ingest.state import batched
@@ -33,6 +33,7 @@ _EXAMPLES, _ROWS, _SIDE = 2, 24, 170
 _SUGGESTED, _NEAR = 5, 60
 
 Part = tuple[str, str]  # (document, name)
+Span = tuple[str, int, int]  # (document, start, end)
 
 
 @dataclass(frozen=True)
@@ -268,8 +269,7 @@ class _Explainer:
                 held[row.name, row.group, row.rule].append(row)
         made = []
         for (name, group, rule), rows in held.items():
-            shown = [(n.document, *span) for n in rows[:_EXAMPLES] for span in n.evidence[:1]]
-            evidence = tuple(self.quotes.of(*span) for span in shown)
+            evidence = tuple(self.quotes.of((n.document, *span) for n in rows[:_EXAMPLES] for span in n.evidence[:1]))
             under = self.spelling.get(group, group) if group != name else ""
             made.append(Grouped(self.spelling[name], under, rule, len(rows), sum(n.count for n in rows), evidence))
         return sorted(made, key=lambda g: (-g.mentions, g.name, g.under, g.rule))
@@ -420,10 +420,17 @@ class Quotes:
     def of_decision(self, decision: Decision) -> list[Evidence]:
         """The spans of a decision, the first of each document."""
         first = {s["document"]: s for s in reversed(decision.spans)}
-        return [self.of(d, s["start"], s["end"]) for d, s in reversed(first.items())]
+        return list(self.of((d, s["start"], s["end"]) for d, s in reversed(first.items())))
 
-    def of(self, document: str, start: int, end: int) -> Evidence:
-        """A span in its sentence."""
+    def of(self, spans: Iterable[Span]) -> Iterator[Evidence]:
+        """Spans in their sentences; those of documents that were changed and not worked through since are left out."""
+        return (self._quoted(*span) for span in spans if span[0] in self._present)
+
+    @cached_property
+    def _present(self) -> Collection[str]:
+        return stages.held(self.connection, "resolve")
+
+    def _quoted(self, document: str, start: int, end: int) -> Evidence:
         if document not in self.texts:
             self.texts[document] = next((d.text for d in documents.load(self.connection, [document])), "")
         text = self.texts[document]

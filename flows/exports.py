@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection
 
 from flows import runs
 from graph import communities, relations, summaries
-from ingest import chunks, documents, mentions
+from ingest import chunks, documents, mentions, stages
 from ingest.state import batched
 from resolution import decisions, document_names, entities, identity, judgements, links
 from resolution.units import Decision, DocumentName, Link
@@ -33,7 +33,7 @@ def _rejected(connection: Connection) -> Iterator[Row]:
 
 
 def _chunks(connection: Connection) -> Iterator[Row]:
-    for batch in _document_batches(connection):
+    for batch in _documents_with(connection, "chunks"):
         for c in sorted(chunks.load(connection, batch), key=lambda c: (c.document, c.start, c.end)):
             yield {"chunk": c.chunk, "document": c.document, "start": c.start, "end": c.end, "text": c.text, "tokens": c.tokens}
 
@@ -41,7 +41,7 @@ def _chunks(connection: Connection) -> Iterator[Row]:
 def _mentions(connection: Connection) -> Iterator[Row]:
     linked = {e.entity_id: e.wikidata_id for e in entities.load(connection)}
     known = judgements.load(connection)
-    for batch in _document_batches(connection):
+    for batch in _documents_with(connection, "names"):
         named = {(n.document, n.start, n.end): n.name for n in document_names.load_mentions(connection, batch)}
         entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
         link_of = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, batch))}
@@ -84,7 +84,11 @@ def _entities(connection: Connection) -> Iterator[Row]:
 
 
 def _relations(connection: Connection) -> Iterator[Row]:
-    for r in relations.entity_relations(connection):
+    present = stages.held(connection, "relations").keys() & stages.held(connection, "names").keys()
+    for held in relations.entity_relations(connection):
+        r = replace(held, evidence=tuple(e for e in held.evidence if e[0] in present))
+        if not r.evidence:
+            continue
         yield {
             "source": r.source,
             "target": r.target,
@@ -98,13 +102,15 @@ def _relations(connection: Connection) -> Iterator[Row]:
 def all_decisions(connection: Connection) -> Iterator[Decision]:
     """Every decision: those inside documents (grouping, links) and those across documents, sorted within each."""
     known = judgements.load(connection)
-    for batch in _document_batches(connection):
+    for batch in _documents_with(connection, "links"):
         for name in document_names.load(connection, batch):
             if name.group != name.name:
                 yield _group_decision(name)
         for link in judgements.judged_links(known, links.load(connection, batch)):
             yield links.decision(link)
-    yield from decisions.load(connection)
+    present = stages.held(connection, "resolve")
+    for d in decisions.load(connection):
+        yield replace(d, spans=tuple(s for s in d.spans if s["document"] in present))
 
 
 def _group_decision(name: DocumentName) -> Decision:
@@ -172,8 +178,9 @@ def _runs(connection: Connection) -> Iterator[Row]:
         yield asdict(r)
 
 
-def _document_batches(connection: Connection) -> Iterable[list[str]]:
-    return batched(sorted(documents.digests(connection)), 500)
+def _documents_with(connection: Connection, stage: str) -> Iterable[list[str]]:
+    """The documents of whose present text there is what a stage finds, in batches: others were changed, and wait for it."""
+    return batched(sorted(stages.held(connection, stage)), 500)
 
 
 KINDS: dict[str, Callable[[Connection], Iterator[Row]]] = {

@@ -60,7 +60,7 @@ def ingest_corpus(
     try:
         scan = scan_sources(run, paths, allow_deletions, keep_gone)  # first: it may stop the run, with nothing changed
         remember_registry(run, registry_file)
-        read_documents(run, scan, allow_deletions)
+        read_documents(run, scan)
         progress = artifacts.begin_progress("From documents to the graph")
         for done, step in enumerate(STEPS, 1):
             step(run)

@@ -1,13 +1,13 @@
 """From sources to entities, step by step: what is out of date is done, in batches, and nothing else."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from flows import extraction, reading, resolving, stage_keys
+from flows import extraction, loading, reading, resolving, runs, stage_keys
 from flows.orchestration import clean_point
 from flows.run import Batch, Run, out_of_date
-from flows.runs import Change, gone_id
-from ingest import sources
+from ingest import documents, sources
 from ingest.sources import Scan
 from resolution import registry
 
@@ -23,6 +23,7 @@ def remember_registry(run: Run, file: str | None) -> None:
 def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: bool | None) -> Scan:
     """Find what is new, changed, moved and gone; stops before anything is written when too much is gone."""
     with run.timings.stage("Scanning", None, "files") as stage, run.engine.connect() as connection:
+        tell = loading.stopping(stage.advance)
         given = sources.resolve(paths, sources.remembered(connection), keep_gone)
         scan = sources.scan(
             connection,
@@ -30,8 +31,10 @@ def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: b
             reading.reader_key(run.settings),
             allow_deletions=allow_deletions,
             exclude=[run.home.path],
-            progress=lambda done, total: stage.advance(done - stage.done),
+            progress=lambda done, total: tell(done - stage.done),
         )
+        if not allow_deletions:
+            reading.check_losses(connection, scan, run.settings)
     with run.engine.begin() as connection:
         sources.remember(connection, given)
     kinds = {"new": scan.new, "changed": scan.changed, "moved": scan.moved, "gone": scan.gone, "unchanged": scan.unchanged}
@@ -39,30 +42,20 @@ def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: b
     return scan
 
 
-def read_documents(run: Run, scan: Scan, allow_deletions: bool) -> None:
+def read_documents(run: Run, scan: Scan) -> None:
     """Read what is new, changed or moved, take out what is gone."""
-    before = reading.digests(run)
     with run.timings.stage("Reading", len(scan.new) + len(scan.changed) + len(scan.moved), "files") as stage:
         reading.rename_documents(run, scan.renamed)
         reading.forget_files(run, scan, [*scan.gone, *(old for old, _ in scan.moved)])
         for file in [*scan.new, *scan.changed, *(new for _, new in scan.moved)]:
             clean_point()
-            reading.read_one(run, scan, file, allow_deletions)
+            reading.read_one(run, scan, file)
             stage.advance()
-    after = reading.digests(run)
-    moved = reading.moved_documents(run)
-    new, gone = after.keys() - before.keys() - set(moved.values()), before.keys() - after.keys() - set(moved)
-    changed = [d for d in after.keys() & before.keys() if after[d] != before[d]]
-    unchanged = len(after) - len(new) - len(changed) - len(moved)
-    run.figures["documents"] = {"new": len(new), "changed": len(changed), "moved": len(moved), "gone": len(gone), "unchanged": unchanged}
-    run.record(
-        [
-            *(Change("document-new", d) for d in sorted(new)),
-            *(Change("document-changed", d) for d in sorted(changed)),
-            *(Change("document-moved", new_name) for new_name in sorted(moved.values())),
-            *(Change("document-gone", gone_id(d)) for d in sorted(gone)),
-        ]
-    )
+    with run.engine.connect() as connection:
+        changes = Counter(change.kind for change in runs.changes(connection, [run.number]))
+        held = len(documents.digests(connection))
+    told = {kind: changes[f"document-{kind}"] for kind in ("new", "changed", "moved", "gone")}
+    run.figures["documents"] = told | {"unchanged": held - told["new"] - told["changed"] - told["moved"]}
 
 
 def find_chunks(run: Run) -> None:

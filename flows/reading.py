@@ -1,12 +1,15 @@
 """From sources to documents: what has changed on disk is read; what cannot be read is set aside with its reason."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
 from flows import runs
+from flows.orchestration import clean_point
 from flows.run import Run
+from flows.runs import Change, gone_id
 from flows.settings import Settings
 from ingest import chunks, documents, mentions, model_outputs, relations, removals, sources, stages
 from ingest.documents import Document, Rejection
@@ -34,12 +37,48 @@ def reader_key(settings: Settings) -> str:
     return "\n".join([reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
 
 
-def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
+def check_losses(connection: Connection, scan: Scan, settings: Settings) -> None:
+    """Raises WrongUse when more than a fifth of a source's documents would go: with their files, as rows that a table has no more, or
+    because files became empty or broken.
+
+    Nothing is written. Files are read for this only where so many documents could go; what would be set aside for its language alone
+    counts as there.
+    """
+    held = {c.source.root: c for c in sources.counts(connection)}
+    here = set(scan.paths.values())
+    gone = [f for f in scan.gone if held[f.source].source.base / f.file not in here]  # else another source has taken it over
+    at_risk: dict[str, list[tuple[File, File | None]]] = defaultdict(list)
+    for old, new in (*((f, f) for f in scan.changed), *scan.moved, *((f, None) for f in gone)):
+        at_risk[old.source].append((old, new))
+    for source, files in at_risk.items():
+        names = [documents.held_of_file(connection, source, old.file).keys() for old, _ in files]
+        if sum(map(len, names)) <= sources.MOST_GONE * held[source].documents:
+            continue
+        lost = 0
+        for (old, new), of_file in zip(files, names, strict=True):
+            clean_point()
+            lost += len({n[len(old.name) :] for n in of_file} - (_readable(new, scan, settings) if new and of_file else set()))
+        if lost:
+            sources.check_loss(source, lost, held[source].documents, "documents")
+
+
+def _readable(file: File, scan: Scan, settings: Settings) -> set[str]:
+    """The ends of the names of what can be read of a file."""
+    if file.problem:
+        return set()
+    found = read_file(scan.path(file), reader_options(settings))
+    return {_ending(result) for result in found if not isinstance(result, Unreadable)}
+
+
+def _ending(result: Read | Unreadable) -> str:
+    return f"/{result.suffix}" if result.suffix else ""
+
+
+def read_one(run: Run, scan: Scan, file: File) -> None:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
     What a person has removed stays out while it is the same. The file is marked as read last: after a crash it is read again, and
-    documents that are the same stay as they are. Raises
-    WrongUse, unless `allow_deletions`, before more than a fifth of a source goes with it.
+    documents that are the same stay as they are.
     """
     with run.engine.connect() as connection:
         before = documents.of_file(connection, file.source, file.file)
@@ -56,16 +95,31 @@ def read_one(run: Run, scan: Scan, file: File, allow_deletions: bool) -> None:
         aside = [r for name, r in batch if isinstance(r, Rejection) and name not in out]
         if read or aside:
             with run.engine.begin() as connection:
-                forget(connection, [r.document for r in aside if r.document in before])
-                documents.save(connection, read, aside)
-    lost = before - seen
-    if lost and not allow_deletions:
-        with run.engine.connect() as connection:
-            sources.check_loss(file.source, len(lost), len(documents.of_source(connection, file.source)), "documents")
+                _save(connection, run.number, read, aside)
     with run.engine.begin() as connection:
-        forget(connection, sorted(lost))
+        _take_out(connection, run.number, before - seen)
         removals.keep(connection, file, out)
         sources.record(connection, [file])
+
+
+def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection]) -> None:
+    """Store what was read, with the run's record of what changed by it. What was found in another text of a document counts no more."""
+    before = documents.digests_of(connection, [d.document for d in read])
+    moved = set(moves(connection).values())
+    changed = [d.document for d in read if before.get(d.document, d.digest) != d.digest]
+    new = [d.document for d in read if d.document not in before]
+    _take_out(connection, run, [r.document for r in aside])
+    stages.forget(connection, changed)
+    documents.save(connection, read, aside)
+    kinds = [("document-changed", d) for d in changed] + [("document-moved" if d in moved else "document-new", d) for d in new]
+    runs.record(connection, run, (Change(*kind) for kind in kinds))
+
+
+def _take_out(connection: Connection, run: int, names: Collection[str], moved: Collection[str] = ()) -> None:
+    """Forget documents, with the run's record of those that have not `moved`."""
+    held = documents.digests_of(connection, sorted(names))
+    forget(connection, sorted(names))
+    runs.record(connection, run, (Change("document-gone", gone_id(d)) for d in sorted(held.keys() - set(moved))))
 
 
 def _results(
@@ -76,7 +130,7 @@ def _results(
         yield file.name, _set_aside(file, file.name, Unreadable("", file.problem))
         return
     for result in read_file(scan.path(file), reader_options(settings)):
-        name = f"{file.name}/{result.suffix}" if result.suffix else file.name
+        name = file.name + _ending(result)
         if isinstance(result, Unreadable):
             yield name, _set_aside(file, name, result)
             continue
@@ -112,9 +166,8 @@ def forget(connection: Connection, names: Sequence[str]) -> None:
         runs.forget_documents(connection, batch)
 
 
-def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
-    """Take out the documents of files that are gone (or were renamed); returns how many there were."""
-    count = 0
+def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> None:
+    """Take out the documents of files that are gone (or were renamed)."""
     for batch in batched(gone, 200):
         with run.engine.begin() as connection:
             names = sorted({name for file in batch for name in documents.of_file(connection, file.source, file.file)})
@@ -125,10 +178,8 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> int:
             remember_moves(connection, held)
             removals.forget_files(connection, set(batch) - {old for old, _ in moved})
             removals.follow(connection, moved)
-            forget(connection, names)
+            _take_out(connection, run.number, names, held)
             sources.drop(connection, batch)
-            count += len(names)
-    return count
 
 
 def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str]:
@@ -152,19 +203,8 @@ def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str
             removals.follow(connection, batch)
             forget(connection, names)
             documents.save(connection, read, aside)
+            runs.record(connection, run.number, (Change("document-moved", d.document) for d in read))
             sources.drop(connection, [old for old, _ in batch])
             sources.record(connection, [new for _, new in batch])
         named += [d.document for d in read]
     return named
-
-
-def digests(run: Run) -> dict[str, str]:
-    """Every document in the state with its digest."""
-    with run.engine.connect() as connection:
-        return {d: digest for d, (digest, _) in documents.digests(connection).items()}
-
-
-def moved_documents(run: Run) -> dict[str, str]:
-    """The documents that have moved since the last resolution, old name to new."""
-    with run.engine.connect() as connection:
-        return moves(connection)

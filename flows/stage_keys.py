@@ -71,12 +71,13 @@ def _after(before: Keys, *parts: str) -> dict[str, str]:
 def all_keys(connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False) -> dict[str, Keys]:
     """The keys of all stages, by stage, in order.
 
-    With `of_held_mentions` names, links and entities are to rest on the mentions as they are, though these may be out of date.
+    With `of_held_mentions` names, links and entities are to rest on the mentions as they are, though these may be out of date;
+    a document whose present text has none yet keeps the names that it has.
     """
     mentioned = mention_keys(connection, settings, knowledge.registry)
+    every = dict.fromkeys(mentioned, "")
     if of_held_mentions:
-        held = stages.held(connection, "mentions")
-        mentioned = {d: held.get(d, "") for d in mentioned}
+        mentioned = stages.held(connection, "mentions")
     named = name_keys(mentioned, settings)
     linked = link_keys(named, knowledge, knowledge.answers(connection))
     return {
@@ -85,5 +86,5 @@ def all_keys(connection: Connection, settings: Settings, knowledge: Knowledge, o
         "relations": relation_keys(mentioned),
         "names": named,
         "links": linked,
-        "resolve": resolve_keys(linked, settings),
+        "resolve": resolve_keys(every | linked, settings),
     }

@@ -134,6 +134,11 @@ def all_names(connection: Connection) -> set[str]:
     return {name for table in (documents, rejected) for name in connection.execute(select(table.c.document)).scalars()}
 
 
+def digests_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Those of these names that are documents, with their digests."""
+    return dict(select_where_in(connection, select(documents.c.document, documents.c.digest), documents.c.document, names))
+
+
 def held_of_file(connection: Connection, source: str, file: str) -> dict[str, tuple[str, str]]:
     """The documents that came from one file of a source, with (digest, language)."""
     statement = select(documents.c.document, documents.c.digest, documents.c.language)

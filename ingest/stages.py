@@ -2,11 +2,12 @@
 
 A stage's *key* is a hash of all that its result rests on (the document's digest, models, settings, versions of rules).
 A document whose stored key differs from the wanted one is out of date for that stage; nothing else decides what is done.
+A mark, whatever its key, says that what is stored of the stage rests on the document's text as it stands now.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Column, Connection, Table, Text, delete, select
+from sqlalchemy import Column, Connection, Table, Text, delete, select, update
 
 from ingest.state import batched, delete_where_in, insert_rows, metadata
 
@@ -38,16 +39,11 @@ def mark(connection: Connection, stage: str, keys: Mapping[str, str]) -> None:
 
 
 def forget(connection: Connection, documents: Sequence[str]) -> None:
-    """Drop all marks of these documents."""
+    """Drop all marks of these documents: they are gone, or have another text."""
     delete_where_in(connection, stages.c.document, documents)
 
 
-def known(connection: Connection) -> Iterable[str]:
-    """Every document that has a mark of any stage."""
-    return connection.execute(select(stages.c.document).distinct()).scalars()
-
-
 def unmark(connection: Connection, stage: str, documents: Sequence[str]) -> None:
-    """Have `stage` done again for these documents."""
+    """Have `stage` done again for these documents, whose text is as it was."""
     for batch in batched(documents, 500):
-        connection.execute(delete(stages).where(stages.c.stage == stage, stages.c.document.in_(batch)))
+        connection.execute(update(stages).where(stages.c.stage == stage, stages.c.document.in_(batch)).values(key=""))

@@ -54,7 +54,7 @@ def whole_run(home: Path, corpus: Path) -> None:
         run = Run.open(home, None)
         run.embedder = WordHashes()  # type: ignore[assignment]
         scan = ingesting.scan_sources(run, [str(corpus)], True, None)
-        ingesting.read_documents(run, scan, True)
+        ingesting.read_documents(run, scan)
         for step in (
             ingesting.find_chunks,
             ingesting.find_mentions,

@@ -150,7 +150,7 @@ class Place:
         with self._running(dies_after is not None) as run:
             scan = ingesting.scan_sources(run, [str(p) for p in paths or (self.source,)], allow_deletions, keep_gone)
             ingesting.remember_registry(run, str(registry) if registry else None)
-            ingesting.read_documents(run, scan, allow_deletions)
+            ingesting.read_documents(run, scan)
             for step in STEPS[:dies_after]:
                 step(run)
             if dies_after is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from flows import tables  # noqa: F401  (a store is opened with all its tables)
-from ingest import documents, mentions
+from ingest import documents, mentions, stages
 from ingest.documents import Document
 from ingest.mentions import Mention
 from ingest.state import open_state
@@ -49,6 +49,8 @@ def fill(
             connection, list(grouped), [n for rows in names.values() for n in rows], [m for _, rows in grouped.values() for m in rows]
         )
         links.replace(connection, list(names), links.link_documents(read, names, Registry(items) if items else None, [], load_weights()))
+        for stage in ("mentions", "names", "links"):
+            stages.mark(connection, stage, {d.document: d.digest for d in read})
         for judgement in judged:
             judgements.save(connection, judgement)
         described = {i.id: i.description for i in items}

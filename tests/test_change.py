@@ -30,14 +30,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import select
 
-from flows import correcting, plan, reporting, runs
+from flows import correcting, explaining, ingesting, plan, reporting, runs
 from flows.home import Home, Opened
+from flows.orchestration import Interrupted
 from flows.run import Run
 from flows.settings import load_settings
 from graph.model import EDGES, NODES
 from ingest.errors import WrongUse
 from ingest.state import metadata
-from resolution import judgements, registry, wikidata, wikidata_cache
+from resolution import entities, judgements, registry, wikidata, wikidata_cache
 from resolution.candidates import Item
 from resolution.decision import load_weights
 from resolution.knowledge_base import build
@@ -566,6 +567,126 @@ def test_a_source_can_keep_what_is_gone(make_place: MakePlace) -> None:
     assert contents(place) == before
     place.ingest(keep_gone=False)
     assert len(place.export("documents")) == len(FEW) - 1
+
+
+def table(place: Place, name: str, ids: Iterable[int], text: str = "Halden grew.") -> None:
+    place.write({name: "".join(json.dumps({"id": i, "text": f"{text} Number {i}."}) + "\n" for i in ids)})
+
+
+def few_rows_of_each(place: Place) -> None:
+    for n in range(3):
+        table(place, f"{n}.jsonl", range(5))
+
+
+def other_rows(place: Place) -> None:
+    table(place, "0.jsonl", range(100, 200))
+
+
+def emptied(place: Place) -> None:
+    for n in range(3):
+        (place.source / f"{n}.jsonl").write_bytes(b"")
+
+
+def files_and_rows(place: Place) -> None:
+    (place.source / "0.txt").unlink()
+    table(place, "0.jsonl", range(3))
+
+
+@pytest.mark.parametrize("change", [few_rows_of_each, other_rows, emptied, files_and_rows])
+def test_more_than_a_fifth_of_the_documents_goes_only_when_asked_however_it_goes(
+    make_place: MakePlace, change: Callable[[Place], None]
+) -> None:
+    place = make_place(names=NAMES, fast=True)
+    for n in range(3):
+        table(place, f"{n}.jsonl", range(10))
+    place.write({f"{n}.txt": FEW[f"{n}.txt"] for n in range(5)})
+    place.ingest()
+    before = contents(place)
+    change(place)
+    for _ in range(2):  # a second try finds it as before
+        with pytest.raises(WrongUse, match=r"of 35 documents.*Nothing was changed.*--allow-deletions"):
+            place.ingest(allow_deletions=False)
+    assert contents(place) == before
+    place.ingest(allow_deletions=True)
+    assert contents(place) != before
+
+
+def test_a_fifth_and_less_goes_unasked(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    table(place, "0.jsonl", range(10))
+    place.ingest()
+    table(place, "0.jsonl", range(2, 10), "Apple fell.")
+    assert place.ingest(allow_deletions=False).figures["documents"] == {"new": 0, "changed": 8, "moved": 0, "gone": 2, "unchanged": 0}
+
+
+# Between two runs
+
+
+@pytest.mark.parametrize("steps", range(len(STEPS)))
+def test_what_is_shown_amid_a_run_rests_on_the_text_that_is_shown(make_place: MakePlace, steps: int) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    place.write({"5.txt": "Kiel.\n" * 30 + FEW["5.txt"], "6.txt": "Halden."})
+    place.ingest(dies_after=steps)
+    text = {row["document"]: row["text"] for row in place.export("documents")}
+    assert text["6.txt"] == "Halden."
+    for kind in ("chunks", "mentions"):
+        rows = place.export(kind)
+        assert len({row["document"] for row in rows}) >= len(FEW) - 2
+        assert all(text[row["document"]][row["start"] : row["end"]] == row["text"] for row in rows)
+    told = [span for row in place.export("relations") for span in row["evidence"]]
+    told += [span for row in place.export("decisions") for span in row["spans"]]
+    assert told and all(text[s["document"]][s["start"] : s["end"]].strip() for s in told)
+    with place.engine.connect() as connection:
+        for name in names_of(place).values():
+            for explanation in explaining.explain(connection, name):
+                quoted = [e for row in (*explanation.grouped, *explanation.merges) for e in row.evidence]
+                assert all(" ".join(text[e.document][e.start : e.end].split()) == e.marked for e in quoted)
+
+
+def test_a_correction_after_a_run_that_died_shows_nothing_of_the_old_text(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    ids = {row["text"]: row["entity_id"] for row in place.export("mentions")}
+    place.write({"5.txt": "Kiel.\n" * 30 + FEW["5.txt"]})
+    place.ingest(dies_after=0)
+    correcting.same_or_different(place.engine, "same", "Siemens", "Velmora", "", "tester", "2026-01-01T00:00:00+00:00")
+    place.refresh()
+    assert "5.txt" not in {row["document"] for row in place.export("mentions")}
+    assert "5.txt" in {member.document for member in memberships(place)}, "the entities keep what they had until it is found again"
+    correcting.undo(place.engine, place.export("judgements")[0]["judgement"])
+    place.ingest()
+    assert {row["text"]: row["entity_id"] for row in place.export("mentions")} == ids
+
+
+def memberships(place: Place) -> list[Any]:
+    with place.engine.connect() as connection:
+        return list(entities.load_memberships(connection, sorted(FEW)))
+
+
+def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    first = place.ingest()
+    place.write({"0.txt": "Halden grew.", "1.txt": "Apple rose."})
+    (place.source / "2.txt").unlink()
+    (place.source / "3.txt").rename(place.source / "moved.txt")
+    points = iter(range(100))
+
+    def stop_at_the_second() -> None:
+        if next(points):
+            raise Interrupted("stopped")
+
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr(ingesting, "clean_point", stop_at_the_second)
+        place.ingest()
+    last = place.ingest()
+    with place.engine.connect() as connection:
+        found = runs.difference(connection, first.number, last.number)
+    documents = {kind: len(changes) for kind, changes in found.items() if kind.startswith("document-")}
+    assert documents == {"document-changed": 2, "document-gone": 1, "document-moved": 1}
 
 
 # Plan

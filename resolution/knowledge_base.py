@@ -35,6 +35,7 @@ LIMITS = {EXACT: 40, BARE: 20, WORDS: 10, OUTER: 10, START: 20, END: 20, INITIAL
 """How many items a name gets by each kind of key, the most popular first."""
 
 _QID = re.compile(r"Q[1-9]\d*")
+_FORM = 'Each line must be an object such as {"qid": "Q42", "label": "…", "aliases": [], "description": null, "types": []}.'
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -82,8 +83,9 @@ def read_items(path: Path, skipped: list[str], progress: Callable[[float], None]
     """Items of a JSONL file (plain or gzipped): one object a line with `qid`, `label`, and optionally `aliases`, `description`, `types`, `sitelinks`.
 
     A malformed line is left out and described in `skipped` with its number. `progress` hears the share of the file read so far. Raises WrongUse when the file
-    cannot be read, or when more than BAD_LINES lines are malformed.
+    cannot be read, when more than BAD_LINES lines are malformed, and at its end when it held no item, or fewer than malformed lines.
     """
+    good = 0
     try:
         size = max(1, path.stat().st_size)
         with path.open("rb") as raw:
@@ -100,16 +102,18 @@ def read_items(path: Path, skipped: list[str], progress: Callable[[float], None]
                 except ValueError as error:
                     skipped.append(f"line {number}: {error}")
                     if len(skipped) > BAD_LINES:
-                        raise WrongUse(
-                            f"{path} has more than {BAD_LINES} malformed lines, the first: {skipped[0]}. "
-                            'Each line must be an object such as {"qid": "Q42", "label": "…", "aliases": [], "description": null, "types": []}.'
-                        ) from error
+                        raise WrongUse(f"{path} has more than {BAD_LINES} malformed lines, the first: {skipped[0]}. {_FORM}") from error
                     continue
+                good += 1
                 yield item
     except (OSError, EOFError, zlib.error) as error:
         raise WrongUse(
             f"{path} cannot be read as a knowledge base: {error}. Give a JSONL file, plain or gzipped, that is whole."
         ) from error
+    if not good:
+        raise WrongUse(f"{path} holds no item of a knowledge base{f', {skipped[0]}' if skipped else ''}. Nothing was imported. {_FORM}")
+    if len(skipped) > good:
+        raise WrongUse(f"{path} has {len(skipped)} malformed lines and {good} good ones, {skipped[0]}. Nothing was imported. {_FORM}")
     if progress:
         progress(1.0)
 
@@ -335,11 +339,6 @@ class KnowledgeBase:
         """The item of this id, or None."""
         row = self._fetch("SELECT * FROM items WHERE id = ?", (qid,))
         return _item(row[0]) if row else None
-
-    def items(self) -> Iterator[Item]:
-        """Every item, in the order of import."""
-        for row in self._connection.execute("SELECT * FROM items ORDER BY item"):
-            yield _item(row)
 
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
         """For each raw name the items that answer to it.

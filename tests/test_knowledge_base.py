@@ -133,16 +133,18 @@ def test_an_import_reads_what_is_right_and_says_what_is_not(tmp_path: Path) -> N
         row(3, aliases="x"),
         row(4),
         row(4, label="twice"),
+        row(5),
+        row(6),
     ]
     for compress in (False, True):
         skipped: list[str] = []
         shares: list[float] = []
         items = list(read_items(jsonl(tmp_path / "kb.jsonl", rows, compress), skipped, shares.append))
-        assert [i.id for i in items] == ["Q1", "Q4", "Q4"]
+        assert [i.id for i in items] == ["Q1", "Q4", "Q4", "Q5", "Q6"]
         assert items[0].types == ("PERSON", "ORG") and items[0].popularity == 7
         assert [s.split(":")[0] for s in skipped] == ["line 2", "line 3", "line 4", "line 5", "line 6"]
         assert "`aliases`" in skipped[-1] and shares[-1] == 1.0
-    assert build(tmp_path / "kb.sqlite", items, "test") == 2  # of two with one id the first counts
+    assert build(tmp_path / "kb.sqlite", items, "test") == 4  # of two with one id the first counts
     assert found(tmp_path / "kb.sqlite", "twice") == []
 
 
@@ -150,6 +152,13 @@ def test_too_many_malformed_lines_stop_an_import(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "kb.jsonl", [row(1), *[b"no json"] * (knowledge_base.BAD_LINES + 1)])
     with pytest.raises(WrongUse, match=r"line 2: "):
         list(read_items(file, []))
+
+
+@pytest.mark.parametrize("rows", [[], [{"id": "r1", "name": "Apple"}] * 3, [row(1), b"no json", [1]]])
+def test_a_file_of_something_else_leaves_the_knowledge_base_that_is_there(home: Path, tmp_path: Path, rows: list[object]) -> None:
+    with pytest.raises(WrongUse, match="Nothing was imported"):
+        build(home, read_items(jsonl(tmp_path / "other.jsonl", rows), []), "other")
+    assert found(home, "Merkel")
 
 
 @pytest.mark.parametrize("cut", [10, 60])

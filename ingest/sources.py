@@ -248,7 +248,10 @@ def _why(error: OSError) -> str:
 def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     if not patterns:
         return lambda name: True
-    expressions = [re.compile(_expression(pattern)) for pattern in patterns]
+    try:
+        expressions = [re.compile(_expression(pattern)) for pattern in patterns]
+    except re.error as error:
+        raise WrongUse(f"{', '.join(patterns)} is no pattern of file names: {error.msg}. Check what stands in brackets.") from error
     return lambda name: any(expression.fullmatch(name) for expression in expressions)
 
 

@@ -254,6 +254,19 @@ def test_deeply_nested_markup(tmp_path: Path) -> None:
 # Markdown
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("Hello <script>var a=1</script> world", "Hello  world"),
+        ("Hello <STYLE type='x'>a *b* c</style>world", "Hello world"),
+        ("The <script> tag is old", "The  tag is old"),
+        ("a</script> b <template>c</template>d<script>e", "a b de"),
+    ],
+)
+def test_scripts_inside_a_paragraph_are_no_text(tmp_path: Path, source: str, text: str) -> None:
+    assert text_of(tmp_path / "a.md", source).text == text
+
+
 def test_markdown_without_its_marks(tmp_path: Path) -> None:
     source = """---
 title: From the front

@@ -90,6 +90,12 @@ def test_what_does_not_exist_is_wrong_use(tmp_path: Path, monkeypatch: pytest.Mo
         resolve([path])
 
 
+def test_brackets_that_mean_nothing_are_wrong_use(tmp_path: Path) -> None:
+    write(tmp_path, a_txt="a")
+    with pytest.raises(WrongUse, match="bad character range"):
+        resolve([tmp_path / "[z-a]*.txt"])
+
+
 @pytest.mark.parametrize(
     ("pattern", "matched"),
     [

@@ -9,6 +9,8 @@ from ingest.readers.result import Read, clean_metadata, one_line
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n(.*?\n)?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
+_HIDDEN = re.compile(r"<(/?)(script|style|template|noscript)\b", re.IGNORECASE)
+
 
 def read(data: bytes) -> Read:
     """Title: the front matter's, else the first heading. Raises NotText for binary content."""
@@ -46,7 +48,11 @@ def read(data: bytes) -> Read:
 
 def _inline(tokens: list[Any]) -> str:
     parts: list[str] = []
-    for token in tokens:
+    hidden, shown_from = _hidden(tokens), 0
+    for position, token in enumerate(tokens):
+        if position < shown_from:
+            continue
+        shown_from = hidden.get(position, 0)
         match token.type:
             case "text" | "code_inline" | "text_special":
                 parts.append(token.content)
@@ -59,6 +65,19 @@ def _inline(tokens: list[Any]) -> str:
             case "html_inline" if token.content.lower().startswith("<br"):
                 parts.append("\n")
     return "".join(parts).strip()
+
+
+def _hidden(tokens: list[Any]) -> dict[int, int]:
+    """Where an element that is not text begins and where it ends. One that never ends is the talk of a writer about such tags."""
+    closed: dict[str, int] = {}
+    ends: dict[int, int] = {}
+    for position in reversed(range(len(tokens))):
+        tag = _HIDDEN.match(tokens[position].content) if tokens[position].type == "html_inline" else None
+        if tag and tag[1]:
+            closed[tag[2].lower()] = position
+        elif tag and tag[2].lower() in closed:
+            ends[position] = closed[tag[2].lower()]
+    return ends
 
 
 def _front_matter(source: str) -> tuple[dict[str, Any], str]:

@@ -35,7 +35,7 @@ class Recognition:
     @cached_property
     def _patterns(self) -> Matcher | None:
         registry = self._run.knowledge.registry
-        names = [*(registry.names() if registry else []), *_patterns_of(self._run.settings.patterns_file)]
+        names = [*(registry.names() if registry else []), *read_patterns(self._run.settings.patterns_file)]
         return Matcher([(name, label or "OTHER") for name, label in names]) if names else None
 
     def batch(self, batch: Batch) -> int:
@@ -71,8 +71,8 @@ class Recognition:
         return mentions.find_mentions(document, where, first, rest[0] if rest else None, self._patterns, self._labels)
 
 
-def _patterns_of(file: str) -> list[tuple[str, str]]:
-    """The user's gazetteer. Raises WrongUse, naming the line, when it cannot be read."""
+def read_patterns(file: str) -> list[tuple[str, str]]:
+    """The user's gazetteer: (name, label); none without a file. Raises WrongUse, naming the line, when it cannot be read."""
     if not file:
         return []
     rows = []
@@ -85,6 +85,8 @@ def _patterns_of(file: str) -> list[tuple[str, str]]:
                 rows.append((str(row["name"]), str(row.get("label") or "OTHER")))
     except OSError as error:
         raise WrongUse(f"The patterns file {file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"The patterns file {file} is not UTF-8: {error}. Save it as UTF-8.") from error
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise WrongUse(
             f'The patterns file {file}, line {number}: each line is an object such as {{"name": "Aurelia", "label": "ORG"}} ({error}).'

@@ -1,21 +1,14 @@
 """The flow `ingest_corpus`: from sources to a loaded graph. It reads like the diagram in docs/architecture.md."""
 
 from pathlib import Path
-from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
 from flows import artifacts, ingesting, loading
-from flows.orchestration import Interrupted
+from flows.orchestration import RETRIED, Interrupted
 from flows.run import Run, as_prefect_task
-from ingest.errors import ServerAway
-
-
-def _is_server_away(_task: Any, _run: Any, state: Any) -> bool:
-    return isinstance(state.result(raise_on_failure=False), ServerAway)
-
 
 remember_registry = task(ingesting.remember_registry, name="remember the registry", cache_policy=NO_CACHE)
 scan_sources = task(ingesting.scan_sources, name="scan sources", cache_policy=NO_CACHE)
@@ -26,14 +19,7 @@ find_relations = task(ingesting.find_relations, name="find relations", cache_pol
 name_mentions = task(ingesting.name_mentions, name="name and group mentions", cache_policy=NO_CACHE)
 link_names = task(ingesting.link_names, name="link names", cache_policy=NO_CACHE)
 resolve_entities = task(ingesting.resolve_entities, name="resolve entities", cache_policy=NO_CACHE)
-load_graph = task(
-    loading.load_graph,
-    name="load the graph",
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=[5, 30],
-    retry_condition_fn=_is_server_away,
-)
+load_graph = task(loading.load_graph, name="load the graph", cache_policy=NO_CACHE, **RETRIED)
 index_vectors = task(loading.index_chunks_and_entities, name="index vectors", cache_policy=NO_CACHE)
 
 STEPS = (find_chunks, find_mentions, find_relations, name_mentions, link_names, resolve_entities, load_graph, index_vectors)
@@ -58,6 +44,7 @@ def ingest_corpus(
     run.as_task = as_prefect_task
     status = "failed"
     try:
+        ingesting.check_settings(run)
         scan = scan_sources(run, paths, allow_deletions, keep_gone)  # first: it may stop the run, with nothing changed
         remember_registry(run, registry_file)
         read_documents(run, scan)

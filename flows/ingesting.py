@@ -12,6 +12,12 @@ from ingest.sources import Scan
 from resolution import registry
 
 
+def check_settings(run: Run) -> None:
+    """Raises WrongUse, before anything is written, when a file or model of the settings cannot be used."""
+    extraction.read_patterns(run.settings.patterns_file)
+    run.embedder.count_tokens([""])
+
+
 def remember_registry(run: Run, file: str | None) -> None:
     """Keep the registry that was given in the home, in place of the one before."""
     if file:

@@ -4,11 +4,12 @@ import os
 import signal
 from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 import psutil
 
 from flows.home import Home
-from ingest.errors import Stop
+from ingest.errors import ServerAway, Stop
 
 
 class Interrupted(Stop):
@@ -16,6 +17,13 @@ class Interrupted(Stop):
 
     exit_code = 130
 
+
+def _is_server_away(_task: Any, _run: Any, state: Any) -> bool:
+    return isinstance(state.result(raise_on_failure=False), ServerAway)
+
+
+RETRIED: dict[str, Any] = {"retries": 2, "retry_delay_seconds": [5, 30], "retry_condition_fn": _is_server_away}
+"""How a task is done again whose server stayed away."""
 
 _interrupts = 0
 

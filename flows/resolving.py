@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from flows import runs
 from flows.knowledge import names_to_ask
+from flows.loading import stopping
 from flows.run import Batch, Run
 from flows.runs import Change
 from ingest import documents, mentions, stages
@@ -70,7 +71,8 @@ def ask_wikidata(run: Run) -> Prefetch:
         run.notes.append(f"Wikidata was not asked: {client.off}")
         return client.prefetch([])
     with run.timings.stage("Asking Wikidata", None, "names") as stage:
-        answer = client.prefetch(names, lambda done, total: stage.advance(done - stage.done))
+        tell = stopping(stage.advance)
+        answer = client.prefetch(names, lambda done, total: tell(done - stage.done))
     if answer.stopped:
         run.notes.append(f"Wikidata stays away ({answer.stopped}): {answer.pending:,} names wait for the next run.")
     elif answer.pending:

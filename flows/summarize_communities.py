@@ -7,11 +7,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
 from flows import artifacts, summarizing
+from flows.orchestration import RETRIED, Interrupted
 from flows.run import Run
 
 divide = task(summarizing.divide, name="divide the graph", cache_policy=NO_CACHE)
 summarise = task(summarizing.summarise, name="summarise communities", cache_policy=NO_CACHE)
-load_communities = task(summarizing.load_communities, name="load communities", cache_policy=NO_CACHE)
+load_communities = task(summarizing.load_communities, name="load communities", cache_policy=NO_CACHE, **RETRIED)
 
 
 def _run_name() -> str:
@@ -32,6 +33,9 @@ def summarize_communities(home: str, config: str | None = None, fresh: bool = Fa
         load_communities(run)
         artifacts.publish(run)
         status = "done"
+    except Interrupted:
+        status = "stopped"
+        raise
     except BaseException as error:
         run.notes.append(f"Ended early: {error}")
         raise

@@ -25,9 +25,9 @@ _LEAST_COSINE = 0.998  # of a bf16 vector to its fp32 twin
 class Embedder:
     """A sentence-transformers model by name or folder. Loading it takes seconds, so it happens at the first `encode`."""
 
-    def __init__(self, model: str = DEFAULT_MODEL, threads: int | None = None) -> None:
+    def __init__(self, model: str = DEFAULT_MODEL) -> None:
+        """All that needs the model raises WrongUse when it cannot be loaded."""
         self.name = model
-        self._threads = threads
 
     @cached_property
     def _path(self) -> str:
@@ -43,7 +43,10 @@ class Embedder:
         from tokenizers import Tokenizer
 
         file = Path(self._path) / "tokenizer.json"
-        tokenizer = Tokenizer.from_file(str(file)) if file.exists() else Tokenizer.from_pretrained(self.name)
+        try:
+            tokenizer = Tokenizer.from_file(str(file)) if file.parent.is_dir() else Tokenizer.from_pretrained(self.name)
+        except Exception as error:  # the library raises nothing more exact
+            raise self._unusable(error) from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -58,15 +61,16 @@ class Embedder:
         from sentence_transformers import SentenceTransformer
 
         transformers.utils.logging.disable_progress_bar()
-        if self._threads:
-            torch.set_num_threads(self._threads)
         try:
             model = SentenceTransformer(self._path, device=None if torch.cuda.is_available() else "cpu")
         except Exception as error:
-            raise WrongUse(
-                f"The embedding model {self.name!r} cannot be loaded: {error}. Set POLYONYM_EMBEDDING_MODEL to a name or a folder."
-            ) from error
+            raise self._unusable(error) from error
         return _in_bf16_if_as_good(model)
+
+    def _unusable(self, error: Exception) -> WrongUse:
+        return WrongUse(
+            f"The embedding model {self.name!r} cannot be loaded: {error}. Set POLYONYM_EMBEDDING_MODEL to a name or a folder with its tokenizer."
+        )
 
     @property
     def dimension(self) -> int:

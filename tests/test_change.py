@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,12 +31,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import select
 
-from flows import correcting, explaining, ingesting, plan, reporting, runs
+from flows import correcting, explaining, ingesting, orchestration, plan, reporting, resolving, runs
 from flows.home import Home, Opened
 from flows.orchestration import Interrupted
 from flows.run import Run
 from flows.settings import load_settings
 from graph.model import EDGES, NODES
+from ingest.embedding import Embedder
 from ingest.errors import WrongUse
 from ingest.state import metadata
 from resolution import entities, judgements, registry, wikidata, wikidata_cache
@@ -687,6 +689,64 @@ def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_pl
         found = runs.difference(connection, first.number, last.number)
     documents = {kind: len(changes) for kind, changes in found.items() if kind.startswith("document-")}
     assert documents == {"document-changed": 2, "document-gone": 1, "document-moved": 1}
+
+
+@pytest.mark.parametrize("where", ["scanning", "asking Wikidata"])
+def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    monkeypatch.setattr(orchestration, "_interrupts", 1)
+    run = place.run()
+    if where == "scanning":
+        with pytest.raises(Interrupted):
+            ingesting.scan_sources(run, [str(place.source)], False, None)
+    else:
+        client = SimpleNamespace(off=None, prefetch=lambda names, tell: tell(1, 2))
+        run.knowledge = SimpleNamespace(wikidata=client)  # type: ignore[assignment]
+        with pytest.raises(Interrupted):
+            resolving.ask_wikidata(run)
+
+
+def test_a_stop_while_summarising_is_no_failure(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flows import summarize_communities as flow
+
+    def stop(*_: object) -> None:
+        raise Interrupted("Stopped as asked.")
+
+    place = make_place(names=NAMES, fast=True)
+    monkeypatch.setattr(flow, "divide", stop)
+    with pytest.raises(Interrupted):
+        flow.summarize_communities.fn(str(place.home))
+    [run] = place.export("runs")
+    assert run["status"] == "stopped" and run["figures"]["notes"] == []
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ('{"name": "Zürich"}'.encode("latin-1"), "not UTF-8")])
+def test_patterns_that_cannot_be_read_stop_a_run_before_it_begins(make_place: MakePlace, content: bytes | None, message: str) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    before = contents(place)
+    place.write({"new.txt": "Halden grew."})
+    if content:
+        (place.home / "patterns.jsonl").write_bytes(content)
+    place.set(patterns_file=str(place.home / "patterns.jsonl"))
+    with pytest.raises(WrongUse, match=message):
+        place.ingest()
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("content", [None, "{}"])
+def test_an_embedding_model_without_its_tokenizer_is_wrong_use(make_place: MakePlace, tmp_path: Path, content: str | None) -> None:
+    place = make_place(names=NAMES, fast=True)
+    model = tmp_path / "model"
+    model.mkdir()
+    if content:
+        (model / "tokenizer.json").write_text(content)
+    run = place.run()
+    run.embedder = Embedder(str(model))
+    with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
+        ingesting.check_settings(run)
 
 
 # Plan

@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from ingest.embedding import DEFAULT_MODEL
 from ingest.errors import WrongUse
+from ingest.state import without_password
 
 FILE_NAME = "polyonym.toml"
 
@@ -97,6 +98,11 @@ def load_settings(home: Path, config: Path | None = None) -> Settings:
         if secret in values:
             raise WrongUse(
                 f"{file} holds {secret}; secrets come from the environment only: set POLYONYM_{secret.upper()} and take the line out."
+            )
+    for key, value in values.items():
+        if isinstance(value, str) and without_password(value) != value:
+            raise WrongUse(
+                f"The {key} in {file} holds a password; secrets come from the environment only: set POLYONYM_{key.upper()} and take the line out."
             )
     try:
         return Settings(**values)

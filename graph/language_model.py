@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from ingest.errors import ServerAway
+from ingest.state import without_password
 
 _WORTH_ANOTHER_TRY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _WRONG_ADDRESS_OR_KEY = frozenset((401, 402, 403, 404, 405))
@@ -59,7 +60,7 @@ class LanguageModel:
             except _Fault as fault:
                 if attempt == self.attempts:
                     raise ServerAway(
-                        f"The language model at {self.url} does not answer after {attempt} tries: {fault}. "
+                        f"The language model at {without_password(self.url)} does not answer after {attempt} tries: {fault}. "
                         "Check POLYONYM_LLM_URL, or unset it for extractive summaries."
                     ) from fault
                 pause = self.pause * 2 ** (attempt - 1) if fault.pause is None else fault.pause
@@ -86,7 +87,7 @@ class LanguageModel:
             raise _Fault(f"HTTP {response.status_code}", _asked_pause(response.headers.get("Retry-After")))
         if response.status_code in _WRONG_ADDRESS_OR_KEY:
             raise ServerAway(
-                f"The language model at {self.url} refuses: HTTP {response.status_code}{_reason(answer)}. "
+                f"The language model at {without_password(self.url)} refuses: HTTP {response.status_code}{_reason(answer)}. "
                 "Check POLYONYM_LLM_URL, POLYONYM_LLM_KEY and POLYONYM_LLM_MODEL."
             )
         if response.status_code != 200:

@@ -13,6 +13,7 @@ from graph.model import EDGES, MARKER, NODES, EdgeKind, NodeKind, delete_stateme
 from graph.query import Answer, check_reading, node, plain, relationship
 from graph.store import Counts, Marker
 from ingest.errors import ServerAway, Stop, WrongUse
+from ingest.state import without_password
 
 OURS = "Polyonym"
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -33,7 +34,7 @@ class Neo4j:
     def __init__(self, url: str, user: str, password: str, database: str = "", patience: float = 120.0) -> None:
         import neo4j
 
-        self.url, self.user, self.database = url, user, database or None
+        self.url, self.user, self.database = without_password(url), user, database or None
         self.patience, self._asking = patience, min(patience, _ASKING)
         if url.partition("://")[0] not in _SCHEMES:
             raise self._unusable("it begins with none of " + ", ".join(f"{scheme}://" for scheme in _SCHEMES))

@@ -3,6 +3,7 @@
 Each table is defined in the file of its concept, on the `metadata` of this file; no SQL stands anywhere else.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from ingest.errors import Damaged, ServerAway, WrongUse
 metadata = MetaData()
 SCHEMA_VERSION = 2
 T = TypeVar("T")
+_PASSWORD = re.compile(r"(//[^:/@\s]*:)[^@\s]+(?=@)|([?&]password=)[^&#\s]+")
 _IN_POSTGRESQL = Text(collation="C")
 
 
@@ -55,6 +57,11 @@ facts = Table(
 """Single facts about the home: schema version, home id, what was imported into it."""
 
 
+def without_password(text: str) -> str:
+    """A URL, or a text that names some, with its passwords hidden."""
+    return _PASSWORD.sub(r"\1\2***", text)
+
+
 def open_state(url: str) -> Engine:
     """Open the state store at an SQLAlchemy URL (`sqlite:///…` or `postgresql+psycopg://…`), making its tables if absent.
 
@@ -67,7 +74,7 @@ def open_state(url: str) -> Engine:
         engine = create_engine(url, poolclass=NullPool)
     except Exception as error:
         raise WrongUse(
-            f"The state URL {url!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…"
+            f"The state URL {without_password(url)!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…"
         ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _sqlite_pragmas)

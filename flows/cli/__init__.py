@@ -1,14 +1,15 @@
 """The command line. Each module beside this file holds the commands of one purpose and imports what is slow inside them."""
 
+import os
+import select
 import sys
-import traceback
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from flows.progress import console
-from ingest.errors import ServerAway, Stop
+from ingest.state import without_password
 
 app = typer.Typer(
     name="polyonym",
@@ -40,39 +41,36 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def main() -> None:
-    """Run a command; every Stop becomes one message and its exit code, a defect of ours one line and a traceback in --verbose."""
-    from flows.cli import corrections, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
+    """Run a command. Whatever fails becomes one message and an exit code."""
+    from flows.cli import corrections, failures, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
 
+    code: object = 0
+    failed: BaseException | None = None
     try:
         app()
-    except Stop as stop:
-        console.print(f"[bold red]polyonym:[/bold red] {escape(str(stop))}", soft_wrap=True)
-        sys.exit(stop.exit_code)
-    except BrokenPipeError:
-        sys.exit(0)
+    except SystemExit as ended:
+        code = ended.code
+        failed = ended.__context__ if isinstance(ended.__context__, BrokenPipeError) else None  # typer makes an exit of it
     except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        if error.errno not in (28, 30, 13):  # full, read-only, forbidden
-            raise
-        console.print(
-            f"[bold red]polyonym:[/bold red] {escape(str(error))}. Nothing is lost: make room or mend the rights, then run the same command again.",
-            soft_wrap=True,
-        )
-        sys.exit(2)
+        code = 130
     except Exception as error:
-        if "ephemeral Prefect API server" in str(error):
-            console.print(
-                "[bold red]polyonym:[/bold red] Prefect's server did not start within two minutes. Is the machine very busy? Nothing is "
-                "lost: run the same command again, or set PREFECT_API_URL to a server that runs.",
-                soft_wrap=True,
-            )
-            sys.exit(ServerAway.exit_code)
-        if "--verbose" in sys.argv:
-            traceback.print_exc()
-        console.print(
-            f"[bold red]polyonym:[/bold red] a defect of this program: {escape(type(error).__name__)}: {escape(str(error))}. "
-            "Nothing is lost; run the command with --verbose for the traceback, and please report it.",
-            soft_wrap=True,
-        )
-        sys.exit(70)
+        failed = error
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        failed = failed or error
+    if isinstance(failed, BrokenPipeError) and _reader_is_gone():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]  # what is left is written nowhere
+        code = 0
+    elif failed is not None:
+        stop = failures.as_stop(failed)
+        console.print(f"[bold red]polyonym:[/bold red] {escape(without_password(str(stop)))}", soft_wrap=True)
+        code = stop.exit_code
+    sys.exit(code)  # type: ignore[arg-type]
+
+
+def _reader_is_gone() -> bool:
+    """Whether standard output is a pipe that nobody reads any more, as in `polyonym export mentions | head`."""
+    poll = select.poll()
+    poll.register(sys.__stdout__, select.POLLOUT)  # type: ignore[arg-type]
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from flows.home import Home, Opened
 from flows.settings import load_settings
+from ingest.errors import WrongUse
 
 out = Console(highlight=False)
 
@@ -23,6 +24,19 @@ ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings fi
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show the logs.")]
 DEFAULT_HOME = Path("polyonym-home")
+
+
+def _writable(output: Path | None) -> Path | None:
+    if output is not None and not output.parent.is_dir():
+        raise WrongUse(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
+    if output is not None and output.exists() and not output.is_file():
+        raise WrongUse(f"{output} is there and is no file. Give the name of a file.")
+    return output
+
+
+def output_option(help: str) -> Any:
+    """The option -o of a file to be written. Raises WrongUse, before the command begins, where none can be."""
+    return typer.Option("-o", "--output", help=help, callback=_writable)
 
 
 def opened(path: Path, config: Path | None = None) -> Opened:

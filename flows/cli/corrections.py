@@ -12,7 +12,19 @@ import typer
 from rich.markup import escape
 
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_lines, print_table, reading, writing
+from flows.cli.common import (
+    DEFAULT_HOME,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    out,
+    output_option,
+    print_json,
+    print_lines,
+    print_table,
+    reading,
+    writing,
+)
 from flows.progress import console
 from ingest.errors import WrongUse
 
@@ -155,7 +167,7 @@ def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, config: Config
 
 @judgements.command("export")
 def export_(
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; standard output without.")] = None,
+    output: Annotated[Path | None, output_option("File to write; standard output without.")] = None,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
 ) -> None:

@@ -9,7 +9,19 @@ import typer
 from rich.markup import escape
 
 from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, opened, out, print_json, print_table, reading, writing
+from flows.cli.common import (
+    DEFAULT_HOME,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    opened,
+    out,
+    output_option,
+    print_json,
+    print_table,
+    reading,
+    writing,
+)
 from flows.progress import console
 from ingest.errors import WrongUse
 
@@ -155,9 +167,7 @@ def _figure(value: Any) -> str:
 @app.command()
 def calibrate(
     gold: Annotated[list[Path], typer.Argument(help="Gold sets to fit on, with Wikidata ids.", metavar="GOLD...")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File to write the weights to; without, they are only tried.")
-    ] = None,
+    output: Annotated[Path | None, output_option("File to write the weights to; without, they are only tried.")] = None,
     try_on: Annotated[list[Path] | None, typer.Option(help="A further gold set, to see how the weights do on it. Can be repeated.")] = None,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,

@@ -16,12 +16,14 @@ from flows.cli.common import (
     JsonOption,
     opened,
     out,
+    output_option,
     print_json,
     print_table,
     reading,
 )
 from flows.settings import SECRETS, Settings, load_settings
 from ingest.errors import WrongUse
+from ingest.state import without_password
 
 
 @app.command()
@@ -81,7 +83,9 @@ def settings(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_js
     rows = [
         {
             "key": key,
-            "value": ("set" if getattr(values, key).get_secret_value() else "not set") if key in SECRETS else getattr(values, key),
+            "value": ("set" if getattr(values, key).get_secret_value() else "not set")
+            if key in SECRETS
+            else _without_secrets(getattr(values, key)),
             "default": None if key in SECRETS else field.get_default(call_default_factory=True),
             "meaning": field.description,
         }
@@ -93,6 +97,10 @@ def settings(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_js
         print_table(
             "", ("key", "value", "default", "meaning"), ((r["key"], _shown(r["value"]), _shown(r["default"]), r["meaning"]) for r in rows)
         )
+
+
+def _without_secrets(value: Any) -> Any:
+    return without_password(value) if isinstance(value, str) else value
 
 
 def _shown(value: Any) -> str:
@@ -147,7 +155,7 @@ def export(
             help="documents, rejected, chunks, mentions, entities, relations, decisions, communities, review, redirects, judgements or runs."
         ),
     ],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; standard output without.")] = None,
+    output: Annotated[Path | None, output_option("File to write; standard output without.")] = None,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
 ) -> None:
@@ -163,10 +171,13 @@ def export(
                 sys.stdout.buffer.write(orjson.dumps(row) + b"\n")
             return
         beside = output.with_name(output.name + ".part")
-        with beside.open("wb") as file:
-            for row in rows:
-                file.write(orjson.dumps(row) + b"\n")
-        beside.replace(output)
+        try:
+            with beside.open("wb") as file:
+                for row in rows:
+                    file.write(orjson.dumps(row) + b"\n")
+            beside.replace(output)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 @app.command()

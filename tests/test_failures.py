@@ -1,0 +1,141 @@
+"""What a command ends with when something fails: one message, an exit code, and nothing half written."""
+
+import errno
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from home_fixtures import MakePlace, Place, make_place
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from flows import exports
+from flows.cli import main
+from flows.settings import load_settings
+from ingest.errors import WrongUse
+from ingest.state import open_state
+
+__all__ = ["make_place"]  # a fixture
+
+Told = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def place(make_place: MakePlace) -> Place:
+    """A home with three documents, before any stage."""
+    place = make_place(names={"Apple": "ORG"}, fast=True)
+    place.write({f"{n}.txt": f"Apple rose {n} times. " * 2000 for n in range(3)})
+    place.ingest(dies_after=0)
+    return place
+
+
+@pytest.fixture
+def told(place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """Runs a command in this process: its exit code and its message."""
+
+    def run(*words: object) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["polyonym", *map(str, words), "--home", str(place.home)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), " ".join(capsys.readouterr().err.split())
+
+    return run
+
+
+@pytest.mark.parametrize("words", [("export", "documents"), ("judgements", "export"), ("calibrate", "gold.jsonl")])
+@pytest.mark.parametrize(("output", "message"), [("nodir/out", "there is no folder"), ("folder", "is there and is no file")])
+def test_an_output_that_cannot_be_written_is_wrong_use(
+    told: Told, tmp_path: Path, words: tuple[str, ...], output: str, message: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.iterdir())
+    code, said = told(*words, "-o", tmp_path / output)
+    assert code == 2 and message in said
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def of_sqlite(code: int) -> sqlite3.Error:
+    error = sqlite3.OperationalError("it failed")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "make room"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), 2, "make room"),
+        (OSError(errno.EIO, "Input/output error"), 2, "make room"),
+        (OperationalError("SELECT secret", {}, of_sqlite(sqlite3.SQLITE_READONLY)), 2, "mend the rights"),
+        (OperationalError("SELECT secret", {}, of_sqlite(sqlite3.SQLITE_FULL)), 2, "make room"),
+        (DatabaseError("SELECT secret", {}, of_sqlite(sqlite3.SQLITE_CORRUPT)), 5, "is damaged: it failed"),
+        (of_sqlite(sqlite3.SQLITE_IOERR | 1 << 8), 2, "make room"),
+        (OperationalError("SELECT secret", {}, Exception("server closed the connection")), 4, "server closed the connection"),
+        (WrongUse("postgresql://me:hunter2@host/db and http://me:hunter2@host"), 2, "postgresql://me:***@host/db and http://me:***@host"),
+    ],
+)
+def test_what_a_person_can_mend_is_told_as_such(
+    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, message: str
+) -> None:
+    def fail(*_: object) -> object:
+        yield {"a": 1}
+        raise error
+
+    monkeypatch.setattr(exports, "export", fail)
+    before = sorted(tmp_path.iterdir())
+    ended, said = told("export", "documents", "-o", tmp_path / "out")
+    assert ended == code and message in said and "secret" not in said and "hunter2" not in said
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_defect_names_the_file_with_its_traceback(told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> object:
+        raise IndexError("out of range")
+
+    monkeypatch.setattr(exports, "export", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    code, said = told("export", "documents")
+    assert code == 70 and "IndexError: out of range" in said and "Traceback" not in said
+    named = re.search(r"The traceback is in (\S+)", said)
+    assert named and "in fail" in Path(named[1]).read_text(encoding="utf-8")
+    Path(named[1]).unlink()
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_reader_that_has_seen_enough_is_no_failure(place: Place, lines: int) -> None:
+    if place.state_url:
+        pytest.skip("the same for every store")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from flows.cli import main; main()", "export", "documents", "--home", str(place.home)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )  # fmt: skip
+    assert process.stdout and process.stderr
+    for _ in range(lines):
+        process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://me:hunter2@host/db", "postgresql+psycopg://host/db?user=me&password=hunter2"])
+def test_passwords_in_urls_come_from_the_environment_and_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    config = tmp_path / "other.toml"
+    config.write_text(f'state_url = "{url}"\n')
+    with pytest.raises(WrongUse, match=r"holds a password.*POLYONYM_STATE_URL") as refused:
+        load_settings(tmp_path, config)
+    assert "hunter2" not in str(refused.value)
+    monkeypatch.setenv("POLYONYM_STATE_URL", url)
+    monkeypatch.setattr(sys, "argv", ["polyonym", "settings", "--json", "--home", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert "host/db" in shown and "hunter2" not in shown
+    with pytest.raises(WrongUse) as unusable:
+        open_state(url.replace("psycopg", "nothing"))
+    assert "hunter2" not in str(unusable.value)

@@ -1,7 +1,7 @@
 """Exports: the state as JSON lines, sorted, with fixed keys, without times; what the contract promises to other programs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from graph import communities, relations, summaries
 from ingest import chunks, documents, mentions, stages
 from ingest.state import batched
 from resolution import decisions, document_names, entities, identity, judgements, links
+from resolution.judgements import Judgement
 from resolution.units import Decision, DocumentName, Link
 
 Row = dict[str, Any]
@@ -41,6 +42,7 @@ def _chunks(connection: Connection) -> Iterator[Row]:
 def _mentions(connection: Connection) -> Iterator[Row]:
     linked = {e.entity_id: e.wikidata_id for e in entities.load(connection)}
     known = judgements.load(connection)
+    sure = _confidences(connection, known, linked)
     for batch in _documents_with(connection, "names"):
         named = {(n.document, n.start, n.end): n.name for n in document_names.load_mentions(connection, batch)}
         entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
@@ -61,8 +63,20 @@ def _mentions(connection: Connection) -> Iterator[Row]:
                 "entity_id": entity_id,
                 "wikidata_id": made,
                 "candidate": link.candidate or made,
-                "confidence": round(link.confidence, 3),
+                "confidence": round(link.confidence if link.candidate else sure.get(entity_id, 0.0), 3),
             }
+
+
+def _confidences(connection: Connection, known: Sequence[Judgement], linked: Mapping[str, str | None]) -> dict[str, float]:
+    """For every entity the confidence of the surest link to its item."""
+    found: dict[str, float] = {}
+    for batch in _documents_with(connection, "links"):
+        entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
+        for link in judgements.judged_links(known, links.load_bare(connection, batch)):
+            entity_id = entity_of.get((link.document, link.name), "")
+            if link.wikidata_id and link.wikidata_id == linked.get(entity_id):
+                found[entity_id] = max(link.confidence, found.get(entity_id, 0.0))
+    return found
 
 
 def _entities(connection: Connection) -> Iterator[Row]:
@@ -106,8 +120,11 @@ def all_decisions(connection: Connection) -> Iterator[Decision]:
         for name in document_names.load(connection, batch):
             if name.group != name.name:
                 yield _group_decision(name)
+        spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        for mention in document_names.load_mentions(connection, batch):
+            spans[mention.document, mention.name].append((mention.start, mention.end))
         for link in judgements.judged_links(known, links.load(connection, batch)):
-            yield links.decision(link)
+            yield links.decision(link, spans[link.document, link.name])
     present = stages.held(connection, "resolve")
     for d in decisions.load(connection):
         yield replace(d, spans=tuple(s for s in d.spans if s["document"] in present))

@@ -82,7 +82,11 @@ def merges(connection: Connection) -> dict[str, list[dict[str, Any]]]:
     Of several merges of the same names on the same grounds the weakest stands for all.
     """
     ordered = by_strength(d for d in decisions.load(connection) if d.kind == "merge")
-    weakest = list({(d.names, d.verdict): d for d in ordered}.values())
+    by_kind: dict[tuple[tuple[str, ...], str], Decision] = {}
+    for decision in ordered:
+        by_kind.pop((decision.names, decision.verdict), None)  # the weakest stands at its own place, not at the strongest's
+        by_kind[decision.names, decision.verdict] = decision
+    weakest = list(by_kind.values())
     quotes = Quotes(connection)
 
     def row(decision: Decision) -> dict[str, Any]:

@@ -78,10 +78,12 @@ def load_bare(connection: Connection, documents: Sequence[str] | None = None) ->
         yield Link(**row._mapping)
 
 
-def decision(link: Link) -> Decision:
-    """The link as a decision, for export and explanation."""
+def decision(link: Link, spans: Sequence[tuple[int, int]]) -> Decision:
+    """The link as a decision, for export; `spans` are its name's mentions. The margin is the first candidate's share less the second's."""
+    shares = [candidate["share"] for candidate in link.candidates[:2]]
     features = {
         "confidence": link.confidence,
+        "margin": round(shares[0] - sum(shares[1:]), 3) if shares else None,
         "candidate": link.candidate,
         "wikidata_id": link.wikidata_id,
         "registry_id": link.registry_id,
@@ -94,6 +96,7 @@ def decision(link: Link) -> Decision:
         link.candidates,
         features,
         link.weights_version,
+        tuple({"document": link.document, "start": start, "end": end} for start, end in spans),
     )
 
 

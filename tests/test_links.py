@@ -99,7 +99,7 @@ def test_a_link_carries_what_it_rests_on(base: KnowledgeBase) -> None:
     assert sum(c["share"] for c in link.candidates) <= 1.001
     weights = load_weights().features
     assert top["score"] == pytest.approx(sum(weights[f] * v for f, v in top["features"].items()), abs=0.01)
-    decision = links.decision(link)
+    decision = links.decision(link, [(0, 10)])
     assert (decision.kind, decision.scope, decision.names, decision.verdict) == ("link", "d", ("apple inc.",), "Q312")
 
 

@@ -12,6 +12,7 @@ from flows.settings import Settings
 from graph import cards, store, summaries, vectors
 from graph.check import Finding, check_graph, check_index, check_state
 from ingest import chunks
+from ingest.documents import content_hash
 from ingest.errors import Damaged
 from ingest.state import get_fact
 
@@ -25,8 +26,8 @@ def check(home: Home, settings: Settings, engine: Engine) -> list[Finding]:
         home_id: str = get_fact(connection, "home_id", "")
         wanted = {
             "chunks": chunks.contents(connection),
-            "entities": {card.entity_id: cards.card_hash(card.text) for card in cards.cards(connection)},
-            "communities": {i: summaries.text_hash(text) for i, text in summaries.descriptions(connection).items()},
+            "entities": {card.entity_id: content_hash(card.text) for card in cards.cards(connection)},
+            "communities": {i: content_hash(text) for i, text in summaries.descriptions(connection).items()},
         }
     with loading.open_graph(home, settings) as graph:
         findings += check_graph(engine, graph, home_id)

@@ -17,6 +17,7 @@ from graph.embedded import Embedded
 from graph.neo4j import Neo4j
 from graph.store import GraphStore
 from ingest import chunks, model_outputs
+from ingest.documents import content_hash
 from ingest.embedding import encode_kept
 from ingest.state import get_fact, set_fact
 
@@ -69,7 +70,7 @@ def index_chunks_and_entities(run: Run) -> None:
     index(run, "chunks", "Embedding chunks", contents, lambda ids: _texts_of_chunks(run, ids))
     with run.engine.connect() as connection:
         texts = {card.entity_id: card.text for card in cards.cards(connection)}
-    index(run, "entities", "Embedding entities", {i: cards.card_hash(t) for i, t in texts.items()}, lambda ids: [texts[i] for i in ids])
+    index(run, "entities", "Embedding entities", {i: content_hash(t) for i, t in texts.items()}, lambda ids: [texts[i] for i in ids])
 
 
 def _texts_of_chunks(run: Run, ids: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from flows.run import Run
 from flows.runs import Change
 from graph import communities, summaries
 from graph.language_model import LanguageModel
+from ingest.documents import content_hash
 from ingest.editions import see, seen
 
 
@@ -55,6 +56,6 @@ def load_communities(run: Run) -> None:
         run,
         "communities",
         "Embedding communities",
-        {i: summaries.text_hash(t) for i, t in texts.items()},
+        {i: content_hash(t) for i, t in texts.items()},
         lambda ids: [texts[i] for i in ids],
     )

@@ -1,7 +1,7 @@
 """All tables of the state: importing this module makes `ingest.state.metadata` whole, as it must be before a store is opened."""
 
 from flows import runs
-from graph import communities, difference, language_model, store, summaries
+from graph import communities, difference, store, summaries
 from ingest import chunks, documents, mentions, model_outputs, relations, sources, stages
 from ingest.state import metadata
 from resolution import (
@@ -22,7 +22,6 @@ _MODULES = [
     runs,
     communities,
     difference,
-    language_model,
     store,
     summaries,
     chunks,

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from graph.relations import SYMMETRIC, EntityRelation, entity_relations
-from ingest.documents import content_hash
 from resolution import entities
 from resolution.entities import Alias, Entity
 
@@ -89,11 +88,6 @@ def text_of(entity: Entity, aliases: Iterable[Alias], ties: Iterable[Tie]) -> st
     if shown:
         parts.append("; ".join(shown))
     return " ".join(f"{'. '.join(parts)}.".split())
-
-
-def card_hash(text: str) -> str:
-    """Changes when the text does: the card's vector is then made again."""
-    return content_hash(text)
 
 
 def _phrases(ties: Iterable[Tie]) -> Iterator[str]:

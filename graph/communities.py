@@ -156,11 +156,6 @@ def compute(graph: EntityGraph, previous: Partition | None = None, max_size: int
     return Partition(content, tuple(sorted(titled, key=lambda c: (c.level, c.community_id))))
 
 
-def leaves(partition: Sequence[Community]) -> dict[str, str]:
-    """For each entity, the id of the deepest community that it belongs to."""
-    return {e: c.community_id for c in sorted(partition, key=lambda c: c.level) for e in c.members}
-
-
 @dataclass(frozen=True)
 class _Group:
     """A community before it has an id; `parent` is the index of its parent among the groups, or None."""

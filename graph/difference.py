@@ -117,8 +117,3 @@ def acknowledge(connection: Connection, projection: str, changes: Sequence[Chang
 def forget(connection: Connection, projection: str) -> None:
     """Drop all that the projection has acknowledged: its next load starts over."""
     delete_where_in(connection, projected.c.projection, [projection])
-
-
-def acknowledged_hashes(connection: Connection, projection: str) -> Iterator[tuple[str, str, str]]:
-    """(kind, id, hash) of everything acknowledged, ascending by (kind, id)."""
-    return _acknowledged(connection, projection, None)

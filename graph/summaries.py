@@ -114,11 +114,6 @@ def descriptions(connection: Connection) -> dict[str, str]:
     return {r.community_id: f"{r.title}. {told.get(r.community_id, '')}".strip() for r in rows}
 
 
-def text_hash(text: str) -> str:
-    """Changes when the text does."""
-    return content_hash(text)
-
-
 def summarise(
     engine: Engine, count_tokens: CountTokens, model: LanguageModel | None = None, progress: Callable[[int], None] | None = None
 ) -> Told:

@@ -116,15 +116,12 @@ def closure(
     changed: Iterable[str],
     units_of: Callable[[Sequence[str]], Mapping[str, Sequence[UnitKey]]],
     keys_of: Callable[[Sequence[UnitKey]], Mapping[UnitKey, Iterable[str]]],
-    joined: Mapping[UnitKey, Iterable[UnitKey]] | None = None,
 ) -> frozenset[UnitKey]:
     """All units of the blocks that any of the `changed` keys touches.
 
     `changed` holds the keys of changed units, those from before the change and those from after it. `units_of` answers, for keys,
-    which units carry them; `keys_of`, for units, which keys they carry. `joined` holds units that a person has judged the same
-    (both ways), which meet whatever their keys.
+    which units carry them; `keys_of`, for units, which keys they carry.
     """
-    joined = joined or {}
     seen_keys = set(changed)
     holders: dict[str, list[UnitKey]] = defaultdict(list)
     units: set[UnitKey] = set()
@@ -141,7 +138,6 @@ def closure(
             holders[key] = sorted(set(holders[key]) | set(found_of[key]))
         reached: set[UnitKey] = set()
         for unit in fresh:
-            reached.update(joined.get(unit, ()))
             for key in keys_of_fresh.get(unit, ()):
                 if key.startswith("~"):
                     reached.update(u for u in holders[key] if u not in units and is_slip(u[1], unit[1]))

@@ -269,16 +269,14 @@ def test_constraints_hold_against_every_chain(problem: tuple[list[Unit], Constra
 def test_the_closure_of_a_change_is_whole_blocks(problem: tuple[list[Unit], Constraints]) -> None:
     units, constraints = problem
     keys = {u.key: block_keys(u) for u in units}
-    joined: dict[UnitKey, set[UnitKey]] = {}
-    for a, b in constraints.same:
-        joined.setdefault(a, set()).add(b)
-        joined.setdefault(b, set()).add(a)
+    for number, pair in enumerate(sorted(constraints.same)):
+        for unit in pair:  # what a person has judged the same shares a key of the judgement's
+            keys[unit] |= {f"judgement:{number}"}
     for changed in units:
         touched = closure(
             keys[changed.key],
             lambda asked: {k: sorted(u for u in keys if k in keys[u]) for k in asked},
             lambda asked: {u: keys[u] for u in asked},
-            joined,
         )
         assert changed.key in touched
         for block in blocks(units, constraints.same):

@@ -73,7 +73,6 @@ def test_items_come_back_as_they_went_in(home: Path) -> None:
     base = KnowledgeBase(home)
     assert [base.item(i.id) for i in ITEMS] == ITEMS
     assert base.item("Q999") is None
-    assert list(base.items()) == ITEMS
     assert base.count == len(ITEMS)
 
 
@@ -182,7 +181,7 @@ def test_damage_is_told_with_the_way_out(home: Path) -> None:
     with pytest.raises(Damaged, match="polyonym kb import"):
         base = KnowledgeBase(home)
         base.candidates([name for item in ITEMS for name in (item.label, *item.aliases)])
-        list(base.items())
+        assert [base.item(i.id) for i in ITEMS] != ITEMS
 
 
 def test_a_missing_or_foreign_one_is_told(home: Path, tmp_path: Path) -> None:
@@ -249,7 +248,7 @@ def test_the_large_one_is_imported_in_a_minute_and_answers_at_once(tmp_path: Pat
     start = time.perf_counter()
     base = KnowledgeBase(tmp_path / "kb.sqlite")
     assert time.perf_counter() - start < 5
-    asked = [item.label for item, _ in zip(base.items(), range(20_000), strict=False)][::10]
+    asked = [item.label for item, _ in zip(read_items(file, []), range(20_000), strict=False)][::10]
     base.candidates(asked)
     start = time.process_time()
     answers = base.candidates(asked)

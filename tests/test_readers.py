@@ -565,12 +565,12 @@ def test_columns_are_guessed_by_name_and_else_by_length(tmp_path: Path) -> None:
 
 
 def test_columns_by_setting(tmp_path: Path) -> None:
-    line = json.dumps({"text": "no", "Story": "yes", "nr": "n1", "name": "Title"})
-    options = ReaderOptions(text_columns=("absent", "story"), id_columns=("nr",), title_columns=("name",))
+    line = json.dumps({"text": "no", "Story": "yes", "nr": "n1", "headline": "Title"})
+    options = ReaderOptions(text_columns=("absent", "story"), id_columns=("nr",))
     assert read(tmp_path / "a.jsonl", line, options) == [Read("n1", "Title", "yes", {"text": "no"})]
     assert (
         reason_of(tmp_path / "a.jsonl", line, ReaderOptions(text_columns=("absent",)))
-        == "no text column 'absent'; columns: text, Story, nr, name"
+        == "no text column 'absent'; columns: text, Story, nr, headline"
     )
     assert "no id column" in reason_of(tmp_path / "a.jsonl", line, ReaderOptions(id_columns=("absent",)))
 

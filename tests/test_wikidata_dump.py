@@ -3,7 +3,9 @@
 import bz2
 import gzip
 import json
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,9 @@ def write(path: Path, lines: Iterable[Any], frame: bool = True) -> Path:
 def items(path: Path) -> list[Item]:
     knowledge = KnowledgeBase(path)
     try:
-        return sorted(knowledge.items(), key=lambda item: int(item.id[1:]))
+        with closing(sqlite3.connect(path)) as connection:
+            ids = [row[0] for row in connection.execute("SELECT id FROM items")]
+        return [item for i in sorted(ids, key=lambda i: int(i[1:])) if (item := knowledge.item(i))]
     finally:
         knowledge.close()
 

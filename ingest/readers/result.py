@@ -27,7 +27,6 @@ class ReaderOptions:
     max_bytes: int = 50_000_000
     text_columns: tuple[str, ...] = ()
     id_columns: tuple[str, ...] = ()
-    title_columns: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -149,7 +149,7 @@ def choose_columns(rows: list[Mapping[str, Any]], options: ReaderOptions) -> Col
             raise SetAside(_missing("id", options.id_columns, keys))
     else:
         identity = next((key for name in ID_NAMES for key in others if _plain(key) == name and _tells_apart(rows, key)), None)
-    title = _named([key for key in others if key != identity], options.title_columns or TITLE_NAMES)
+    title = _named([key for key in others if key != identity], TITLE_NAMES)
     return Columns(text, identity, title)
 
 

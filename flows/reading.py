@@ -88,7 +88,7 @@ def read_one(run: Run, scan: Scan, file: File) -> None:
         removed = removals.of_file(connection, file)
     seen: set[str] = set()
     out: set[str] = set()
-    for batch in batched(_results(file, scan, run.settings, held), ROWS_AT_ONCE):
+    for batch in batched(results(file, scan, run.settings, held), ROWS_AT_ONCE):
         out.update(name for name, found in batch if name in removed and removed[name].holds(file, found))
         seen.update(name for name, _ in batch if name not in out)
         read = [d for name, d in batch if isinstance(d, Document) and name not in out]
@@ -122,7 +122,7 @@ def _take_out(connection: Connection, run: int, names: Collection[str], moved: C
     runs.record(connection, run, (Change("document-gone", gone_id(d)) for d in sorted(held.keys() - set(moved))))
 
 
-def _results(
+def results(
     file: File, scan: Scan, settings: Settings, held: Mapping[str, tuple[str, str]]
 ) -> Iterator[tuple[str, Document | Rejection | None]]:
     """The names of what a file holds, each with its document or rejection, None when it is `held` (digest, language) unchanged."""

@@ -17,6 +17,7 @@ from resolution import clusters, document_names, names
 from resolution.registry import Registry
 
 STAGES = ("chunks", "mentions", "relations", "names", "links", "resolve")
+DIVIDED, SUMMARISED = "divided_by", "summarised_by"  # the facts under which the keys of the communities are kept
 Keys = Mapping[str, str]
 
 
@@ -61,6 +62,16 @@ def link_keys(named: Keys, knowledge: Knowledge, said: Mapping[str, str]) -> dic
 def resolve_keys(linked: Keys, settings: Settings) -> dict[str, str]:
     """For every document, what the membership of its names in entities rests on."""
     return _after(linked, str(clusters.CLUSTERING_VERSION), str(settings.unite_demonyms))
+
+
+def community_key(settings: Settings) -> str:
+    """What the division into communities rests on, the graph apart."""
+    return str(settings.community_size)
+
+
+def summary_key(settings: Settings) -> str:
+    """What summaries rest on, the communities' content apart: who writes them."""
+    return content_hash(settings.llm_model, str(settings.llm_tokens)) if settings.llm_url else ""
 
 
 def _after(before: Keys, *parts: str) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """From entities to communities and their summaries."""
 
-from flows import loading
+from flows import loading, stage_keys
 from flows.run import Run
 from flows.runs import Change
 from graph import communities, summaries
 from graph.language_model import LanguageModel
 from ingest.documents import content_hash
 from ingest.editions import see, seen
+from ingest.state import set_fact
 
 
 def divide(run: Run, fresh: bool) -> None:
@@ -22,6 +23,7 @@ def divide(run: Run, fresh: bool) -> None:
         with run.engine.begin() as connection:
             communities.store(connection, partition)
             see(connection, "communities", made_from)
+            set_fact(connection, stage_keys.DIVIDED, stage_keys.community_key(run.settings))
         stage.advance(len(partition.communities))
     was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
     run.record(
@@ -43,6 +45,8 @@ def summarise(run: Run) -> None:
     )
     with run.timings.stage("Summarising", None, "communities") as stage:
         told = summaries.summarise(run.engine, run.embedder.count_tokens, model, loading.stopping(stage.advance))
+        with run.engine.begin() as connection:
+            set_fact(connection, stage_keys.SUMMARISED, stage_keys.summary_key(settings))
     run.written.summaries += told.written
     run.notes += told.notes
 

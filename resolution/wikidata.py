@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
@@ -159,6 +160,20 @@ class Wikidata:
             stopped=None if self._api.limited else self._api.stopped,
             limited=self._api.limited,
         )
+
+    def requests_for(self, names: Iterable[str], more: int = 0) -> int:
+        """About how many requests a `prefetch` of these names, and of so many more that are not known yet, would make.
+
+        A search that is still to be made is taken to find as many items as it may. 0 while the client is off.
+        """
+        if self.off:
+            return 0
+        with self._engine.connect() as connection:
+            wanted = {key for key in map(key_of, names) if key} | set(wikidata_cache.pending(connection))
+            round = _Round(connection, sorted(wanted), self._question, self._languages, self._clock.now() - self.settings.age_days * 86400)
+        searches = len(wanted - round.hits.keys()) + more
+        items = len({id for name in round.hits for id in round.lacking(name)}) + searches * self.settings.limit
+        return min(searches + ceil(items / IDS_AT_ONCE), self.settings.requests_a_run)
 
     def _search(self, pool: ThreadPoolExecutor, round: "_Round", names: list[str], reasons: dict[str, str], failed: dict[str, int]) -> None:
         """Search for names and store the answers."""

@@ -44,6 +44,8 @@ class WordHashes:
             for word in content.split():
                 digest = hashlib.sha256(word.encode()).digest()
                 row += np.frombuffer(digest * 2, dtype=np.int8).astype(np.float32)
+        if progress:
+            progress(len(texts))
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(rows / norms, dtype=np.float32)
 

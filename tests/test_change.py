@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,15 +33,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import select
 
-from flows import correcting, explaining, ingesting, orchestration, plan, reporting, resolving, runs
+from flows import correcting, explaining, ingesting, orchestration, plan, reporting, resolving, runs, stage_keys
 from flows.home import Home, Opened
+from flows.knowledge import names_to_ask
 from flows.orchestration import Interrupted
 from flows.run import Run
 from flows.settings import load_settings
 from graph.model import EDGES, NODES
 from ingest.embedding import Embedder
 from ingest.errors import WrongUse
-from ingest.state import metadata
+from ingest.state import metadata, set_fact
 from resolution import entities, judgements, registry, wikidata, wikidata_cache
 from resolution.candidates import Item
 from resolution.decision import load_weights
@@ -774,8 +777,134 @@ def test_plan_says_what_ingest_then_does(make_place: MakePlace) -> None:
     run = place.ingest()
     assert said["files"] == run.figures["files"] == {"new": 2, "changed": 1, "moved": 1, "gone": 1, "unchanged": 9}
     assert stages == {stage: stages_done(run)[stage] for stage in stages} | {"Resolving": 4}
-    assert said["chunks"] >= 4 and said["names"] > 0 and said["wikidata_requests"] == 0 and said["summary_tokens"] == 0
-    assert said["seconds"] is not None and said["seconds"] > 0
+    assert said["documents"] == run.figures["documents"]
+    assert said["wikidata_requests"] == 0 and said["summary_tokens"] == 0
+    told = {row["stage"]: row["seconds"] for row in said["work"]}
+    assert {"Loading the graph", "Embedding chunks", "Finding communities", "Summarising"} < told.keys()
+    assert None not in told.values() and said["seconds"] == pytest.approx(sum(told.values()), abs=0.01) and said["seconds"] > 0
+
+
+def test_plan_tells_the_rows_of_a_table_that_change(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.coming.Embedder", lambda model: WordHashes())
+    place = make_place(names=NAMES, fast=True)
+    place.set(chunk_tokens=16)
+    rows = {str(n): f"{SENTENCES[n]} {SENTENCES[n + 1]} {SENTENCES[n + 2]}" for n in range(20)}
+
+    def write(name: str) -> None:
+        place.write({name: "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in rows.items())})
+
+    write("table.jsonl")
+    place.ingest()
+    before = {c["chunk"] for c in place.export("chunks")}
+    rows["3"] += " Halden grew."
+    rows["new"] = "Siemens left."
+    del rows["4"]
+    write("table.jsonl")
+    write("new.jsonl")
+    (place.source / "new.jsonl").write_text('{"id": 1, "text": "Ford met Washington."}\n')
+    said = planned(place)
+    run = place.ingest()
+    assert said["documents"] == run.figures["documents"] == {"new": 2, "changed": 1, "moved": 0, "gone": 1, "unchanged": 18}
+    touched = {"table.jsonl/3", "table.jsonl/new", "new.jsonl/1"}
+    assert said["chunks"] == sum(c["document"] in touched for c in place.export("chunks"))
+    assert stages_done(run)["Naming"] == 3 and len({c["chunk"] for c in place.export("chunks")} - before) >= 3
+    (place.source / "table.jsonl").rename(place.source / "moved.jsonl")
+    said = planned(place)
+    run = place.ingest()
+    assert said["documents"] == run.figures["documents"] == {"new": 0, "changed": 0, "moved": 20, "gone": 0, "unchanged": 1}
+    assert said["chunks"] == sum(c["document"].startswith("moved") for c in place.export("chunks"))
+
+
+def test_plan_refuses_what_ingest_would(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write({"table.jsonl": "".join(json.dumps({"id": n, "text": SENTENCES[n]}) + "\n" for n in range(10))})
+    place.ingest()
+    place.write({"table.jsonl": "".join(json.dumps({"id": n, "text": SENTENCES[n]}) + "\n" for n in range(5))})
+    it = place.opened()
+    with it.engine.connect() as connection, pytest.raises(WrongUse, match=r"5 of 10 documents"):
+        plan.plan(it, connection, [str(place.source)], False)
+
+
+def test_plan_counts_names_as_the_state_does(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    assert planned(place)["names"] == 0
+    place.set(unite_demonyms=True)
+    with place.engine.connect() as connection:
+        held = connection.exec_driver_sql("SELECT count(*) FROM document_names").scalar()
+    assert planned(place)["names"] == held
+    place.set()
+    place.write({"more.txt": FEW["0.txt"]})
+    assert 0 < planned(place)["names"] < held
+
+
+def test_plan_counts_requests_of_names_that_wikidata_has_not_answered_lately(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    place.set(wikidata_contact="someone@example.org")
+    with place.engine.connect() as connection:
+        keys = {wikidata.key_of(name) for name in names_to_ask(connection)}
+    assert planned(place)["wikidata_requests"] == len(keys) + ceil(20 * len(keys) / 50), "searches, and items of twenty hits each"
+
+    def answer(when: float) -> None:
+        with place.engine.begin() as connection:
+            wikidata_cache.store_searches(connection, {key: [Hit("Q1", "label", key)] for key in keys}, "en 20", when)
+
+    answer(time.time() - 31 * 86400)  # older than wikidata_cache_days
+    assert planned(place)["wikidata_requests"] > len(keys)
+    answer(time.time())
+    assert planned(place)["wikidata_requests"] == 1, "the item is still to be fetched"
+    with place.engine.begin() as connection:
+        wikidata_cache.store_items(connection, {"Q1": None}, "en|mul", time.time())
+    assert planned(place)["wikidata_requests"] == 0
+    place.write({"new.txt": FEW["0.txt"]})
+    assert planned(place)["wikidata_requests"] > 0, "names of new documents"
+    place.set(wikidata_contact="someone@example.org", wikidata_requests_per_run=1)
+    assert planned(place)["wikidata_requests"] == 1
+
+
+def test_plan_tells_what_is_out_of_date_of_the_communities(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+
+    def told() -> dict[str, str]:
+        return {row["stage"]: row["why"] for row in planned(place)["work"]}
+
+    assert not told()
+    place.set(community_size=3)
+    assert "community_size" in told()["Finding communities"]
+    place.ingest()
+    assert not told()
+    place.set(community_size=3, llm_url="http://127.0.0.1:9", llm_model="one")
+    assert "llm_url" in told()["Summarising"] and "Finding communities" not in told()
+    communities = len(place.export("communities"))
+    assert planned(place)["summary_tokens"] >= 100 * communities > 0
+    with place.engine.begin() as connection:  # as if that model had written them
+        set_fact(connection, stage_keys.SUMMARISED, stage_keys.summary_key(load_settings(place.home)))
+        connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
+    assert not told()
+    place.set(community_size=3, llm_url="http://127.0.0.1:9", llm_model="two")
+    assert "llm_model" in told()["Summarising"]
+
+
+def test_plan_expects_summaries_of_a_first_run_and_of_deletions(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.set(llm_url="http://127.0.0.1:9", llm_model="one")
+    place.write(FEW)
+    first = planned(place)
+    assert first["summary_tokens"] > 0 and first["names"] > 0 and first["seconds"] is None
+    place.set()
+    place.ingest()
+    with place.engine.begin() as connection:
+        place.set(llm_url="http://127.0.0.1:9", llm_model="one")
+        set_fact(connection, stage_keys.SUMMARISED, stage_keys.summary_key(load_settings(place.home)))
+        connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
+    assert planned(place)["summary_tokens"] == 0
+    (place.source / "0.txt").unlink()
+    assert planned(place)["summary_tokens"] > 0
 
 
 def test_plan_writes_nothing(make_place: MakePlace) -> None:
@@ -808,8 +937,6 @@ FROM_MENTIONS = ("Finding mentions", "Finding relations", "Naming", "Linking", "
         ("knowledge base", ("Linking", "Resolving")),
         ("weights", ("Linking", "Resolving")),
         ("unite_demonyms", ("Resolving",)),
-        ("community_size", ()),
-        ("llm_url", ()),
         ("wikidata_requests_per_run", ()),
     ],
 )
@@ -837,7 +964,7 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         model = tmp_path / "model"
         model.mkdir()
         (model / "meta.json").write_text('{"lang": "en", "name": "other", "version": "1.0.0"}')
-        values: dict[str, Any] = {"chunk_tokens": 50, "entity_labels": ["ORG"], "unite_demonyms": True, "community_size": 10,
+        values: dict[str, Any] = {"chunk_tokens": 50, "entity_labels": ["ORG"], "unite_demonyms": True,
                                   "patterns_file": str(patterns), "second_spacy_model": str(model), "wikidata_requests_per_run": 7}  # fmt: skip
         place.set(**{change: values.get(change, "another")})
     assert planned_stages(place) == dict.fromkeys(stale, 2)

@@ -103,13 +103,14 @@ def plan(
     if as_json:
         print_json(found)
         return
-    print_table("Files", ("kind", "count"), found["files"].items(), right=(1,))
+    rows = [(kind, files, found["documents"][kind]) for kind, files in found["files"].items()]
+    print_table("Changes", ("kind", "files", "documents"), rows, right=(1, 2))
     out.print()
-    rows = [(w["stage"], w["documents"], w["why"], f"{w['seconds']:,.1f} s" if w["seconds"] is not None else "") for w in found["work"]]
-    print_table("Work", ("stage", "documents", "why", "about"), rows, right=(1, 3))
+    work = [(w["stage"], w["documents"], w["why"], f"{w['seconds']:,.1f} s" if w["seconds"] is not None else "") for w in found["work"]]
+    print_table("Work", ("stage", "documents", "why", "about"), work, right=(1, 3))
     out.print(
-        f"\nChunks to process: {found['chunks']:,} · names to resolve: {found['names']:,} · Wikidata requests: {found['wikidata_requests']:,} · "
-        f"tokens of summaries: {found['summary_tokens']:,}"
+        f"\nChunks to process: {found['chunks']:,} · about: names to resolve {found['names']:,}, Wikidata requests "
+        f"{found['wikidata_requests']:,}, tokens of summaries {found['summary_tokens']:,}"
     )
     if found["seconds"] is not None:
         out.print(f"Estimated time, from earlier runs: {found['seconds']:,.0f} s")

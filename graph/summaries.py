@@ -25,7 +25,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappush, heapreplace
 from itertools import groupby
 
@@ -63,10 +63,14 @@ _SYSTEM = (
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a summary and the id of the chunk that it comes from or, written by a model, rests on."""
+    """One sentence of a summary and the id of the chunk that it comes from or, written by a model, rests on.
+
+    `passage` is the number under which the model was shown that chunk, from 1; 0 for a sentence that no model wrote.
+    """
 
     sentence: str
     chunk: str
+    passage: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,9 @@ def summarise(
     if model is not None:
         kept = {(s.writer, s.key): s.sentences for s in held.values() if s.writer}
         for question in _questions(engine, divided, chosen, material, names, count_tokens, model):
-            if (model.model, question.key) in kept:
-                wanted[question.community_id] = Summary(question.community_id, kept[model.model, question.key], model.model, question.key)
+            i = question.community_id
+            if again := _again(kept.get((model.model, question.key), ()), question, wanted[i].sentences):
+                wanted[i] = Summary(i, again, model.model, question.key)
             else:
                 questions.append(question)
     written = {i for i in held.keys() | wanted.keys() if held.get(i) != wanted.get(i)}
@@ -150,7 +155,7 @@ def summarise(
 
 def _held(connection: Connection) -> Iterator[Summary]:
     for row in connection.execute(select(summaries).order_by(by_code_point(connection, summaries.c.community_id))):
-        yield Summary(row.community_id, tuple(Sentence(text, chunk) for text, chunk in row.sentences), row.writer, row.key)
+        yield Summary(row.community_id, tuple(Sentence(*told) for told in row.sentences), row.writer, row.key)
 
 
 def _write(connection: Connection, changed: Iterable[str], wanted: Mapping[str, Summary]) -> None:
@@ -159,7 +164,7 @@ def _write(connection: Connection, changed: Iterable[str], wanted: Mapping[str, 
     rows = (
         {
             "community_id": i,
-            "sentences": [[s.sentence, s.chunk] for s in wanted[i].sentences],
+            "sentences": [[s.sentence, s.chunk, s.passage] for s in wanted[i].sentences],
             "writer": wanted[i].writer,
             "key": wanted[i].key,
         }
@@ -469,6 +474,16 @@ def _question(
     return _Question(community.community_id, content_hash(model.model, _SYSTEM, prompt), prompt, tuple(passages))
 
 
+def _again(kept: Sequence[Sentence], question: _Question, extractive: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    """What was answered to the same prompt, on the chunks that its passages are now; empty when that cannot be said.
+
+    A chunk's id holds its document's name, the prompt does not: after a move the same passages are other chunks.
+    """
+    found = tuple(replace(s, chunk=question.chunks[s.passage - 1]) if s.passage else s for s in kept)
+    here = {*question.chunks, *(s.chunk for s in extractive)}
+    return found if all(s.chunk in here for s in found) else ()
+
+
 def _ask(
     engine: Engine,
     model: LanguageModel,
@@ -526,10 +541,10 @@ def cited(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
     found: dict[str, Sentence] = {}
     for match in _CITED.finditer(answer):
         numbers = [int(n) for n in re.findall(r"\d+", match.group(2))]
-        chunk = next((passages[n - 1] for n in numbers if 0 < n <= len(passages)), None)
+        number = next((n for n in numbers if 0 < n <= len(passages)), None)
         # What stands before the cited sentence without a number of its own is not proved by this one.
         text = _BULLET.sub("", " ".join(_SENTENCE_END.split(match.group(1).strip())[-1].split()))
         text = text.lstrip(".!? ") + (match.group(3) or "").strip()
-        if chunk is not None and sum(c.isalpha() for c in text) > 10:
-            found.setdefault(text, Sentence(text, chunk))
+        if number is not None and sum(c.isalpha() for c in text) > 10:
+            found.setdefault(text, Sentence(text, passages[number - 1], number))
     return tuple(found.values())[: _SENTENCES[1]]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llm_server import Answer, LanguageModelServer, diligent, language_model_server
+from llm_server import Answer, LanguageModelServer, Reply, diligent, language_model_server
 from sqlalchemy import Engine, delete
 
 from graph import communities, summaries
@@ -242,6 +242,20 @@ def test_communities_of_a_new_id_keep_what_the_model_wrote_for_the_same_content(
         world.summarise(model_at(server))
         assert world.told() == before
         assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(("reply", "asked"), [(diligent, 2), (lambda body: Answer("An answer that proves nothing."), 3)])
+def test_after_a_move_a_summary_rests_on_the_chunks_of_the_new_name(world: World, reply: Reply, asked: int) -> None:
+    with language_model_server(reply) as server:
+        world.summarise(model_at(server))
+        before = world.told()
+        put_document(world.engine, "north0.txt", "")
+        put_document(world.engine, "north0-moved.txt", NORTH[0])
+        world.summarise(model_at(server))
+        assert len(server.asked) == asked, "what a model has said of the same text is not asked for again"
+    moved = [chunk.replace("north0.txt", "north0-moved.txt") for sentences in before.values() for _, chunk in sentences]
+    assert [chunk for sentences in world.told().values() for _, chunk in sentences] == moved
+    assert any("moved" in chunk for chunk in moved) and set(moved) <= chunk_texts(world.engine).keys()
 
 
 def test_without_the_model_the_extractive_summary_comes_back(world: World) -> None:

@@ -9,6 +9,7 @@ from flows.settings import Settings
 from graph import communities, summaries, vectors
 from ingest import chunks
 from ingest.embedding import Embedder
+from ingest.errors import WrongUse
 from resolution import entities
 
 
@@ -24,9 +25,17 @@ class Hit:
 
 
 def search(home: Home, settings: Settings, connection: Connection, text: str, limit: int) -> list[Hit]:
-    """The `limit` nearest things of each kind, best first within each."""
+    """The `limit` nearest things of each kind, best first within each. Raises WrongUse when another model made the indexes."""
+    names = ("entities", "communities", "chunks")
+    for name in names:
+        held = vectors.manifest(home.vectors, name)
+        if held is not None and held.model != settings.embedding_model:
+            raise WrongUse(
+                f"The index of {name} was made by the model {held.model}, the settings name {settings.embedding_model}: their vectors "
+                "cannot be compared. Run `polyonym ingest` again, which embeds everything anew, or set POLYONYM_EMBEDDING_MODEL back."
+            )
     vector = Embedder(settings.embedding_model).encode([text])[0]
-    found = {name: vectors.search(home.vectors, name, vector, limit) for name in ("entities", "communities", "chunks")}
+    found = {name: vectors.search(home.vectors, name, vector, limit) for name in names}
     return [
         *_entities(connection, found["entities"]),
         *_communities(connection, found["communities"]),

@@ -1,0 +1,24 @@
+"""Search finds what the indexes hold, and compares vectors of one model only."""
+
+import pytest
+from crashing import WordHashes
+from home_fixtures import MakePlace, make_place
+
+from flows.searching import search
+from ingest.errors import WrongUse
+
+__all__ = ["make_place"]  # a fixture
+
+
+def test_vectors_of_another_model_are_not_searched(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.searching.Embedder", lambda model: WordHashes())
+    place = make_place(names={"Velmora": "ORG"}, fast=True)
+    place.write({"a.txt": "Velmora fell silent.", "b.txt": "Prices rose."})
+    place.ingest()
+    it = place.opened()
+    with it.engine.connect() as connection:
+        with pytest.raises(WrongUse, match=r"made by the model word-hashes, the settings name all-MiniLM.*polyonym ingest"):
+            search(it.home, it.settings, connection, "Prices rose.", 1)
+        place.set(embedding_model="word-hashes")
+        hits = search(it.home, place.opened().settings, connection, "Prices rose.", 1)
+    assert [(h.kind, h.text) for h in hits] == [("entity", "Velmora (ORG)"), ("chunk", "Prices rose.")]

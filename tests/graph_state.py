@@ -31,9 +31,10 @@ def new_state(path: Path) -> Engine:
     return open_state(f"sqlite:///{path}")
 
 
-def fill(engine: Engine, texts: Texts) -> None:
-    """Make the state say exactly this: thing 7 is the entity "e07" with the name "Thing 7", in a document of two chunks that
-    share their middle sentence; things that follow one another occur together, and the first causes the last."""
+def fill(engine: Engine, texts: Texts, names: Mapping[int, str] | None = None) -> None:
+    """Make the state say exactly this: thing 7 is the entity "e07" with the name "Thing 7" (or what `names` calls it), in a document
+    of two chunks that share their middle sentence; things that follow one another occur together, and the first causes the last."""
+    called = {n: f"Thing {n}" for things in texts.values() for n in things} | dict(names or {})
     with engine.begin() as connection:
         for table in (
             *(documents.documents, chunks.chunks, mentions.mentions, relations.relations, document_names.mention_names),
@@ -44,15 +45,15 @@ def fill(engine: Engine, texts: Texts) -> None:
         named: Counter[int] = Counter()
         where: Counter[int] = Counter()
         for name, things in sorted(texts.items()):
-            _fill_document(connection, name, things)
+            _fill_document(connection, name, things, called)
             named.update(things)
             where.update(set(things))
         insert_rows(
             connection,
             entities.entities,
-            (vars(Entity(_id(n), f"Thing {n}", "ORG", f"Q{n}" if n % 2 else None, None, None, where[n], named[n])) for n in sorted(named)),
+            (vars(Entity(_id(n), called[n], "ORG", f"Q{n}" if n % 2 else None, None, None, where[n], named[n])) for n in sorted(named)),
         )
-        insert_rows(connection, entities.aliases, (vars(Alias(_id(n), f"Thing {n}", named[n])) for n in sorted(named)))
+        insert_rows(connection, entities.aliases, (vars(Alias(_id(n), called[n], named[n])) for n in sorted(named)))
         _fill_communities(connection, sorted(named))
 
 
@@ -61,8 +62,8 @@ def fill_plainly(engine: Engine, count: int) -> None:
     fill(engine, {f"doc-{i:04d}.txt": [i % 17, (i * 3) % 29, i % 5] for i in range(count)})
 
 
-def _fill_document(connection: Any, name: str, things: Sequence[int]) -> None:
-    words = [f"Thing {n}" for n in things]
+def _fill_document(connection: Any, name: str, things: Sequence[int], called: Mapping[int, str]) -> None:
+    words = [called[n] for n in things]
     text = ". ".join(words)
     spans, at = [], 0
     for word in words:
@@ -81,7 +82,7 @@ def _fill_document(connection: Any, name: str, things: Sequence[int]) -> None:
         document_names.mention_names,
         (vars(MentionName(name, s, e, text[s:e].lower(), i)) for i, (s, e) in enumerate(spans)),
     )
-    rows = [Membership(name, f"thing {n}", _id(n), count) for n, count in sorted(Counter(things).items())]
+    rows = [Membership(name, called[n].lower(), _id(n), count) for n, count in sorted(Counter(things).items())]
     insert_rows(connection, entities.memberships, map(vars, rows))
     found = [Relation(name, *a, *b, "co_occurs", "", a[0], b[1]) for a, b in pairwise(spans)]
     if len(spans) > 2:

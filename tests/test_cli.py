@@ -15,13 +15,17 @@ from typing import Any
 
 import psutil
 import pytest
+import typer
 from sqlalchemy import create_engine, text
+from typer.testing import CliRunner
 
 from flows import runs
+from flows.cli import app, corrections, knowledge, quality, running, showing
 from flows.exports import KINDS
 from flows.home import Home
 from ingest.state import open_state
 
+__all__ = ["corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-c", "from flows.cli import main; main()"]
 ENVIRONMENT = {
@@ -155,6 +159,29 @@ def test_a_second_run_writes_nothing_and_a_change_is_carried_through(filled: Pat
     assert b"court" not in (tmp_path / "home" / "lock").read_bytes()
     changes = polyonym("diff", 2, 5, "--home", tmp_path / "home", "--json").json
     assert len(changes["document-gone"]) == 1 and "Siemens" not in json.dumps(changes)
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
+    """Every command below a group, with its parameters."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), {parameter.name for parameter in command.params}
+
+
+def test_every_command_prints_json_and_takes_a_settings_file() -> None:
+    found = dict(commands(typer.main.get_command(app)))
+    assert {name for name, given in found.items() if "as_json" not in given} == {"serve", "export", "judgements export"}
+    assert {name for name, given in found.items() if "home" in given and "config" not in given} == {"kb find"}, "it needs no settings"
+
+
+def test_an_import_of_a_knowledge_base_prints_json(tmp_path: Path) -> None:
+    file = tmp_path / "kb.jsonl"
+    file.write_text('{"qid": "Q312", "label": "Apple"}\n{"label": "no id"}\n')
+    ended = CliRunner().invoke(app, ["kb", "import", str(file), "--home", str(tmp_path / "home"), "--json"])
+    told = json.loads(ended.stdout)
+    assert told["items"] == 1 and len(told["skipped"]) == 1
 
 
 # Exit code 2

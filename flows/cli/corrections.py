@@ -137,7 +137,7 @@ def remove(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a document or a source out of the home, with all that rests on it. A document stays out while its file is unchanged."""
+    """Take a document or a source out of the home, with all that rests on it. A document stays out while it is unchanged in its file."""
     from flows import correcting
     from flows.refresh import refresh
 

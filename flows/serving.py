@@ -1,5 +1,6 @@
 """The ingestion on a schedule: a Prefect deployment with the server it needs, found or started, and nothing else to set up."""
 
+import json
 import os
 import re
 import signal
@@ -7,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,8 +23,9 @@ from cronsim import CronSim, CronSimError
 from flows import orchestration, runs
 from flows.home import Home
 from flows.progress import console
+from flows.runs import RunRecord
 from flows.settings import load_settings
-from ingest.errors import ServerAway, WrongUse
+from ingest.errors import ServerAway, Stop, WrongUse
 
 _EVERY = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -55,13 +57,20 @@ class Schedule:
             raise WrongUse(f'--cron {self.cron!r} is no cron line: five fields such as "0 2 * * *".') from error
 
 
-def missed(schedule: Schedule, last_run: str | None, now: datetime) -> bool:
-    """Whether a run was due since the last one began: it is caught up, once, however many were due."""
-    return last_run is not None and datetime.fromisoformat(last_run) < schedule.last_due(now)
+def missed(schedule: Schedule, history: Sequence[RunRecord], now: datetime) -> bool:
+    """Whether an ingestion was due since the last one that came to its end began: it is caught up, once, however many were due.
+
+    Other runs (a correction, communities alone) and those that failed stand for none; a home that has only such was due since the
+    first of them.
+    """
+    done = [run for run in history if run.status == "done" and "files" in run.figures]
+    since = done[-1:] or history[:1]
+    return bool(since) and datetime.fromisoformat(since[0].started) < schedule.last_due(now)
 
 
 def serve(home: Home, paths: list[str], schedule: Schedule, registry: str | None, config: str | None, verbose: bool) -> None:
     """Serve until SIGTERM or Ctrl-C. Raises WrongUse for a wrong schedule, ServerAway when no Prefect server can be had."""
+    signal.signal(signal.SIGTERM, _end)  # until Prefect's runner listens itself: the server that we start must not stay behind
     schedule.last_due(datetime.now(UTC))
     orchestration.prepare(home, verbose)
     with prefect_server(home) as url:
@@ -79,7 +88,7 @@ def serve(home: Home, paths: list[str], schedule: Schedule, registry: str | None
         console.print(
             f"Serving [bold]{home.path}[/bold] {f'by cron {schedule.cron!r} (UTC)' if schedule.cron else f'every {schedule.every}'}; Prefect at {url}"
         )
-        if missed(schedule, _last_start(home, config), datetime.now(UTC)):
+        if missed(schedule, _history(home, config), datetime.now(UTC)):
             console.print("A run was due while nobody served: it is caught up now, once.")
             _run_once(parameters)
         when: dict[str, Any] = {"cron": schedule.cron} if schedule.cron else {"interval": schedule.period}
@@ -116,10 +125,8 @@ def drop_late_runs(deployment: str, but: str | None = None) -> int:
 
 def _run_once(parameters: dict[str, Any]) -> None:
     """One run in a process of its own, as the schedule's runs are."""
-    code = "import sys, json; from flows.scheduled import scheduled_ingest; scheduled_ingest(**json.loads(sys.argv[1]))"
-    import orjson
-
-    child = subprocess.Popen([sys.executable, "-c", code, orjson.dumps(parameters).decode()])
+    code = "import sys, json; from flows.serving import catch_up; catch_up(json.loads(sys.argv[1]))"
+    child = subprocess.Popen([sys.executable, "-c", code, json.dumps(parameters)])
     asked: list[int] = []
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
@@ -136,12 +143,24 @@ def _run_once(parameters: dict[str, Any]) -> None:
         sys.exit(0)
 
 
-def _last_start(home: Home, config: str | None) -> str | None:
-    """When the home's last run began, None before the first one."""
+def catch_up(parameters: dict[str, Any]) -> None:
+    """The run of `_run_once`, in its process. What stopped it has been told."""
+    from flows.scheduled import scheduled_ingest
+
+    try:
+        scheduled_ingest(**parameters)
+    except Stop as stop:
+        sys.exit(stop.exit_code)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def _history(home: Home, config: str | None) -> list[RunRecord]:
     engine = home.open(load_settings(home.path, Path(config) if config else None))
     with engine.connect() as connection:
-        history = runs.load(connection)
-    return history[-1].started if history else None
+        return runs.load(connection)
 
 
 @contextmanager

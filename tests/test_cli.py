@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,11 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+import requests
 import typer
 from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
@@ -23,6 +26,7 @@ from flows import runs
 from flows.cli import app, corrections, knowledge, quality, running, showing
 from flows.exports import KINDS
 from flows.home import Home
+from flows.serving import Schedule, missed
 from ingest.state import open_state
 
 __all__ = ["corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
@@ -359,7 +363,9 @@ def servers(home: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if "prefect.server" in " ".join(process.cmdline()) and process.environ().get("PREFECT_HOME", "").startswith(str(home)):
+            if re.search("prefect[ .]server", " ".join(process.cmdline())) and process.environ().get("PREFECT_HOME", "").startswith(
+                str(home)
+            ):
                 found.append(process)
     return found
 
@@ -422,3 +428,53 @@ def test_a_scheduled_run_leaves_a_held_home_alone(place: Path) -> None:
         assert len(history(place / "home")) == 1
         served.terminate()
         served.communicate(timeout=120)
+
+
+def test_a_scheduled_run_that_fails_says_why(place: Path) -> None:
+    engine = open_state(f"sqlite:///{place / 'home' / 'state.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE runs SET started = '2020-01-01T00:00:00+00:00'"))
+    engine.dispose()
+    (place / "docs").rename(place / "away")
+    served = started("serve", place / "docs", "--every", "5s", "--home", "home", cwd=place)
+    assert served.stderr
+    told = ""
+    while told.count("failed: ") < 2:  # the one that is caught up, and one by the schedule
+        told += (line := served.stderr.readline())
+        assert line, told
+    url = next(line.split()[-1] for line in told.splitlines() if "Prefect at" in line)
+    states = {run["state_type"] for run in requests.post(f"{url}/flow_runs/filter", json={}, timeout=10).json()}
+    served.terminate()
+    out, err = served.communicate(timeout=120)
+    assert "FAILED" in states and served.returncode == 0
+    assert told.count("there is no such file or folder") == 2 and "Traceback" not in told + out + err
+    assert all(run.status == "failed" for run in history(place / "home")[1:])
+
+
+def test_a_schedule_that_is_ended_while_it_starts_leaves_no_server(place: Path) -> None:
+    served = started("serve", "docs", "--every", "1h", "--home", "home", cwd=place)
+    wait_for(lambda: bool(servers(place / "home")), served)
+    served.terminate()
+    served.communicate(timeout=60)
+    assert served.returncode == 0 and not servers(place / "home")
+
+
+@pytest.mark.parametrize(
+    ("last", "caught_up"),
+    [
+        ([], False),
+        (["done ingest"], False),
+        (["killed ingest"], True),
+        (["failed ingest"], True),
+        (["done communities"], True),
+        (["done ingest", "killed ingest", "done communities"], False),
+    ],
+)
+def test_only_an_ingestion_that_was_done_stands_for_the_one_that_was_due(last: list[str], caught_up: bool) -> None:
+    """Runs of three in the morning, for a schedule of two o'clock; the day before all went well."""
+    held = []
+    for number, words in enumerate(["done ingest", *last] if last else []):
+        status, what = words.split()
+        when = f"2026-03-0{2 if number else 1}T03:00:00+00:00"
+        held.append(runs.RunRecord(number, when, when, status, {"files": {}} if what == "ingest" else {}))
+    assert missed(Schedule("0 2 * * *"), held, datetime(2026, 3, 2, 12, tzinfo=UTC)) == caught_up

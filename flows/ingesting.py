@@ -75,6 +75,7 @@ def find_mentions(run: Run) -> None:
 
 def find_relations(run: Run) -> None:
     _in_batches(run, "relations", "Finding relations", _keys(run)["relations"], extraction.relate_batch)
+    run.pipelines.close()  # no more texts are parsed, and what follows needs the room
 
 
 def name_mentions(run: Run) -> None:

@@ -26,7 +26,10 @@ QUOTED = 2
 
 
 def write(path: Path, config: Path | None) -> dict[str, Any]:
-    """Gather the report of the home's last run, write both files (each swapped in whole), and return it."""
+    """Gather the report of the home's last run, write both files (each swapped in whole), and return it.
+
+    An audit of what was there before a change goes: it may show what was deleted.
+    """
     from flows.report.page import render
 
     home = Home(path)
@@ -35,6 +38,8 @@ def write(path: Path, config: Path | None) -> dict[str, Any]:
         report = gather(connection)
     swap(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
     swap(home.report, render(report).encode())
+    if report["changes"] or any(report.get("written", {}).values()):
+        home.audit.unlink(missing_ok=True)
     return report
 
 

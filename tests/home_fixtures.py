@@ -327,6 +327,23 @@ def entity_of(place: Place, document: str, name: str) -> str:
     return found.pop()
 
 
+Parts = Mapping[tuple[str, str], int]
+"""What an entity is made of: (document, name) to number of mentions."""
+
+
+def check_continuity(before: Mapping[str, Parts], after: Mapping[str, Parts], redirects: Mapping[str, str]) -> None:
+    """Where more than half of an entity's surviving triples lie in one entity, its id is found there."""
+    where = {part: (i, n) for i, parts in after.items() for part, n in parts.items()}
+    for old_id, parts in before.items():
+        survive: dict[str, int] = defaultdict(int)
+        for part, n in parts.items():
+            if part in where:
+                survive[where[part][0]] += min(n, where[part][1])
+        for i, n in survive.items():
+            if 2 * n > sum(survive.values()):
+                assert redirects.get(old_id, old_id) == i, f"most of {old_id} is now {i}"
+
+
 _BY_CONTENT = ("documents", "rejected", "chunks", "decisions", "review", "judgements")
 _WITH_IDS = ("mentions", "entities", "relations")
 

@@ -6,8 +6,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from home_fixtures import (
     KnownNames,
     MakePlace,
     Place,
+    check_continuity,
     contents,
     difference,
     entity_keys,
@@ -31,7 +33,7 @@ from home_fixtures import (
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from flows import correcting, explaining, ingesting, orchestration, plan, reporting, resolving, runs, stage_keys
 from flows.home import Home, Opened
@@ -43,7 +45,7 @@ from graph.model import EDGES, NODES
 from ingest.embedding import Embedder
 from ingest.errors import WrongUse
 from ingest.state import metadata, set_fact
-from resolution import entities, judgements, registry, wikidata, wikidata_cache
+from resolution import entities, judgements, registry, resolve, wikidata, wikidata_cache
 from resolution.candidates import Item
 from resolution.decision import load_weights
 from resolution.knowledge_base import build
@@ -259,7 +261,8 @@ class Series(RuleBasedStateMachine):
             base.unlink(missing_ok=True)
         registry = self.folder / "registry.jsonl"
         registry.write_text("".join(json.dumps(row) + "\n" for row in REGISTRIES[self.registry]))
-        place.ingest(registry=registry, dies_after=dies_after)
+        with ids_kept(place):
+            place.ingest(registry=registry, dies_after=dies_after)
         self.stale = False
 
     @invariant()
@@ -289,6 +292,36 @@ class Series(RuleBasedStateMachine):
     def judgements(self) -> list[Any]:
         with self.place.engine.connect() as connection:
             return judgements.load(connection)
+
+
+@contextmanager
+def ids_kept(place: Place) -> Iterator[None]:
+    """Promise 3: whatever a run does, an entity keeps its id as long as it keeps most of its mentions."""
+    moved: dict[str, str] = {}
+    solve = resolve.resolve
+
+    def seeing(connection: Connection, *rest: Any) -> Any:
+        moved.update(resolve.moves(connection))
+        return solve(connection, *rest)
+
+    def held() -> dict[str, dict[tuple[str, str], int]]:
+        found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+        with place.engine.connect() as connection:
+            for m in entities.load_memberships(connection):
+                found[m.entity_id][m.document, m.name] = m.mentions
+        return found
+
+    before = held()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flows.resolving.resolve", seeing)
+        yield
+    after = held()
+    before = {i: {(moved.get(d, d), name): n for (d, name), n in parts.items()} for i, parts in before.items()}
+    named = [part for found in (before, after) for parts in found.values() for part in parts]
+    split = {(d, judgements.whole_name(name)) for d, name in named if judgements.is_part(name)}
+    # A split gives names of its own, and takes them back.
+    whole = {i: parts for i, parts in before.items() if split.isdisjoint((d, judgements.whole_name(name)) for d, name in parts)}
+    check_continuity(whole, after, {r["old_id"]: r["new_id"] for r in place.export("redirects") if r["why"] == "merged"})
 
 
 def communities_by_content(place: Place) -> list[Any]:
@@ -495,6 +528,7 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
         wikidata_cache.store_items(connection, {"Q99": None}, "en", 1.0)
         wikidata_cache.store_pending(connection, {"wobblecorp": (1, "blarptext")})
     reporting.write(place.home, None)
+    Home(place.home).audit.write_text(secret)
     assert all(left_of(place, word) for word in words)
     if how == "removed":
         with Home(place.home).held():
@@ -512,6 +546,21 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
     for word in words:
         found = left_of(place, word)
         assert not found, f"{word}: {found}"
+
+
+def test_an_audit_stands_as_long_as_nothing_changes(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    audit = Home(place.home).audit
+    audit.touch()
+    place.ingest()
+    reporting.write(place.home, None)
+    assert audit.exists()
+    place.write({"new.txt": "Halden grew."})
+    place.ingest()
+    reporting.write(place.home, None)
+    assert not audit.exists()
 
 
 def left_of(place: Place, word: str) -> set[str]:

@@ -14,7 +14,7 @@ from flows.explaining import Quotes, as_json, explain_ids
 from flows.home import Home
 from flows.settings import load_settings
 from graph import communities, summaries
-from graph.relations import entity_relations
+from graph.relations import ties_among
 from ingest import chunks, documents
 from ingest.state import select_where_in
 from resolution import decisions, entities
@@ -126,15 +126,14 @@ def _picture(connection: Connection, nodes: list[overview.Node]) -> dict[str, An
     """The most mentioned entities and what ties them, small enough to draw; `community` is that of the top level."""
     drawn = {n.entity.entity_id: n for n in nodes[:PICTURED]}
     top = {e: c.community_id for c in communities.load(connection).communities if c.level == 0 for e in c.members}
-    weights: dict[tuple[str, str], int] = defaultdict(int)
-    for r in entity_relations(connection):
-        if r.source in drawn and r.target in drawn and r.source != r.target:
-            weights[min(r.source, r.target), max(r.source, r.target)] += r.weight
     shown = [
         {"id": i, "name": n.entity.name, "type": n.entity.type, "mentions": n.entity.mentions, "community": top.get(i)}
         for i, n in drawn.items()
     ]
-    return {"nodes": shown, "edges": [{"source": a, "target": b, "weight": w} for (a, b), w in sorted(weights.items())]}
+    return {
+        "nodes": shown,
+        "edges": [{"source": a, "target": b, "weight": w} for (a, b), w in sorted(ties_among(connection, sorted(drawn)).items())],
+    }
 
 
 def swap(path: Path, content: bytes) -> None:

@@ -1,7 +1,7 @@
 """What all documents together say of two entities: relations between their mentions, and peoples with their countries."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
@@ -83,13 +83,22 @@ def _first_mentions(connection: Connection, names: dict[str, set[str]]) -> dict[
     return {entity: tuple(sorted(found.values())) for entity, found in first.items()}
 
 
-def _between_mentions(connection: Connection) -> Iterator[EntityRelation]:
-    for (source, target, type_, predicate), rows in groupby(rows_of(connection, _relation_rows(connection)), key=lambda row: row[:4]):
+def ties_among(connection: Connection, entity_ids: Sequence[str]) -> dict[tuple[str, str], int]:
+    """How many pieces of evidence tie each two of these entities (a few hundred at most), the smaller id first."""
+    ties: dict[tuple[str, str], int] = defaultdict(int)
+    for r in _between_mentions(connection, entity_ids):
+        ties[min(r.source, r.target), max(r.source, r.target)] += r.weight
+    return ties
+
+
+def _between_mentions(connection: Connection, among: Sequence[str] | None = None) -> Iterator[EntityRelation]:
+    found = rows_of(connection, _relation_rows(connection, among))
+    for (source, target, type_, predicate), rows in groupby(found, key=lambda row: row[:4]):
         evidence = tuple((row[4], row[5], row[6]) for row in rows)
         yield EntityRelation(source, target, type_, predicate, evidence)
 
 
-def _relation_rows(connection: Connection) -> Any:
+def _relation_rows(connection: Connection, among: Sequence[str] | None) -> Any:
     """(source, target, type, predicate, document, start, end) of every piece of evidence, sorted."""
     of_source, of_target = memberships.alias("of_source"), memberships.alias("of_target")
     source_name, target_name = mention_names.alias("source_name"), mention_names.alias("target_name")
@@ -108,7 +117,8 @@ def _relation_rows(connection: Connection) -> Any:
     predicate = func.coalesce(relations.c.predicate, "")
     columns = (source, target, relations.c.type, predicate, relations.c.document, relations.c.start_at, relations.c.end_at)
     order = [*(by_code_point(connection, c) for c in columns[:5]), relations.c.start_at, relations.c.end_at]
-    return select(*columns).select_from(joined).where(a != b).order_by(*order)
+    wanted = [] if among is None else [of_source.c.entity_id.in_(among), of_target.c.entity_id.in_(among)]
+    return select(*columns).select_from(joined).where(a != b, *wanted).order_by(*order)
 
 
 def _named(names: Any, start: Any, end: Any) -> Any:

@@ -16,7 +16,8 @@ from graph.communities import communities
 from graph.summaries import summaries
 from ingest import sources, stages
 from ingest.chunks import chunks
-from ingest.state import get_fact, select_where_in
+from ingest.editions import seen
+from ingest.state import select_where_in
 from resolution import wikidata_cache
 from resolution.document_names import document_names
 from resolution.resolve import pending as unresolved
@@ -136,7 +137,7 @@ def _projections(touched: int, cut: int, earlier: Earlier) -> Iterator[Row]:
 
 
 def _communities(connection: Connection, settings: Settings, earlier: Earlier, touched: int, told: int) -> Iterator[Row]:
-    resized = get_fact(connection, stage_keys.DIVIDED) != stage_keys.community_key(settings)
+    resized = _other_size(connection, settings)
     if touched or resized:
         why = "community_size changed, or no run has divided the graph" if resized else "what has changed"
         yield _row("Finding communities", None, why, earlier.seconds_last("Finding communities"))
@@ -149,15 +150,18 @@ def _communities(connection: Connection, settings: Settings, earlier: Earlier, t
 
 
 def _other_writer(connection: Connection, settings: Settings) -> bool:
-    written_by: str | None = get_fact(connection, stage_keys.SUMMARISED)
-    return written_by != stage_keys.summary_key(settings)
+    return seen(connection, "summaries").get("writer") != stage_keys.summary_key(settings)
+
+
+def _other_size(connection: Connection, settings: Settings) -> bool:
+    return seen(connection, "communities").get("size") != settings.community_size
 
 
 def _summaries(connection: Connection, settings: Settings, earlier: Earlier, touched: int) -> int:
     """About how many summaries would be written."""
     changed = earlier.summaries(touched)
     about = ceil(touched * _COMMUNITIES_A_DOCUMENT if changed is None else changed)
-    if _other_writer(connection, settings) or get_fact(connection, stage_keys.DIVIDED) != stage_keys.community_key(settings):
+    if _other_writer(connection, settings) or _other_size(connection, settings):
         return max(about, _count(connection, communities))
     unasked = select(func.count()).select_from(summaries).where(summaries.c.writer == "")
     return about + (connection.scalar(unasked) or 0 if settings.llm_url else 0)

@@ -17,7 +17,6 @@ from resolution import clusters, document_names, names
 from resolution.registry import Registry
 
 STAGES = ("chunks", "mentions", "relations", "names", "links", "resolve")
-DIVIDED, SUMMARISED = "divided_by", "summarised_by"  # the facts under which the keys of the communities are kept
 Keys = Mapping[str, str]
 
 
@@ -62,11 +61,6 @@ def link_keys(named: Keys, knowledge: Knowledge, said: Mapping[str, str]) -> dic
 def resolve_keys(linked: Keys, settings: Settings) -> dict[str, str]:
     """For every document, what the membership of its names in entities rests on."""
     return _after(linked, str(clusters.CLUSTERING_VERSION), str(settings.unite_demonyms))
-
-
-def community_key(settings: Settings) -> str:
-    """What the division into communities rests on, the graph apart."""
-    return str(settings.community_size)
 
 
 def summary_key(settings: Settings) -> str:

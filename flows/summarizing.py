@@ -6,8 +6,7 @@ from flows.runs import Change
 from graph import communities, summaries
 from graph.language_model import LanguageModel
 from ingest.documents import content_hash
-from ingest.editions import see, seen
-from ingest.state import set_fact
+from ingest.editions import Editions, see, seen
 
 
 def divide(run: Run, fresh: bool) -> None:
@@ -23,7 +22,6 @@ def divide(run: Run, fresh: bool) -> None:
         with run.engine.begin() as connection:
             communities.store(connection, partition)
             see(connection, "communities", made_from)
-            set_fact(connection, stage_keys.DIVIDED, stage_keys.community_key(run.settings))
         stage.advance(len(partition.communities))
     was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
     run.record(
@@ -43,10 +41,15 @@ def summarise(run: Run) -> None:
         if settings.llm_url
         else None
     )
+    writer: Editions = {"writer": stage_keys.summary_key(settings)}
     with run.timings.stage("Summarising", None, "communities") as stage:
+        with run.engine.connect() as connection:
+            made_from = summaries.made_from(connection) | writer
+            if made_from == seen(connection, "summaries"):
+                return
         told = summaries.summarise(run.engine, run.embedder.count_tokens, model, loading.stopping(stage.advance))
         with run.engine.begin() as connection:
-            set_fact(connection, stage_keys.SUMMARISED, stage_keys.summary_key(settings))
+            see(connection, "summaries", writer if told.notes else made_from)  # what was not answered is asked again
     run.written.summaries += told.written
     run.notes += told.notes
 

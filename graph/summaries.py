@@ -37,6 +37,7 @@ from graph.difference import by_code_point
 from graph.language_model import LanguageModel, Refused
 from ingest.chunks import chunks
 from ingest.documents import content_hash
+from ingest.editions import Editions, editions_of
 from ingest.errors import ServerAway
 from ingest.mentions import mentions
 from ingest.state import Json, batched, delete_where_in, insert_rows, metadata, select_where_in
@@ -99,6 +100,12 @@ summaries = Table(
     Column("writer", Text, nullable=False),
     Column("key", Text, nullable=False),
 )
+
+
+def made_from(connection: Connection) -> Editions:
+    """What the summaries rest on, their writer apart: when it is the same, so are they."""
+    tables = (communities.communities, communities.members, chunks, mentions, mention_names, memberships, entities.entities)
+    return editions_of(connection, tables)
 
 
 def load(connection: Connection) -> dict[str, tuple[Sentence, ...]]:

@@ -13,7 +13,9 @@ from ingest.state import facts, get_fact, metadata, set_fact
 
 editions = Table("editions", metadata, Column("name", Text, primary_key=True), Column("edition", BigInteger, nullable=False))
 
-Editions = dict[str, int]
+Editions = dict[str, int | str]
+"""Of tables; and what else something was made from: settings, versions of rules."""
+
 _CHANGED = "changed tables"
 
 

@@ -42,9 +42,10 @@ from flows.orchestration import Interrupted
 from flows.run import Run
 from flows.settings import load_settings
 from graph.model import EDGES, NODES
+from ingest.editions import see
 from ingest.embedding import Embedder
 from ingest.errors import WrongUse
-from ingest.state import metadata, set_fact
+from ingest.state import metadata
 from resolution import entities, judgements, registry, resolve, wikidata, wikidata_cache
 from resolution.candidates import Item
 from resolution.decision import load_weights
@@ -932,7 +933,7 @@ def test_plan_tells_what_is_out_of_date_of_the_communities(make_place: MakePlace
     communities = len(place.export("communities"))
     assert planned(place)["summary_tokens"] >= 100 * communities > 0
     with place.engine.begin() as connection:  # as if that model had written them
-        set_fact(connection, stage_keys.SUMMARISED, stage_keys.summary_key(load_settings(place.home)))
+        see(connection, "summaries", {"writer": stage_keys.summary_key(load_settings(place.home))})
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert not told()
     place.set(community_size=3, llm_url="http://127.0.0.1:9", llm_model="two")
@@ -949,7 +950,7 @@ def test_plan_expects_summaries_of_a_first_run_and_of_deletions(make_place: Make
     place.ingest()
     with place.engine.begin() as connection:
         place.set(llm_url="http://127.0.0.1:9", llm_model="one")
-        set_fact(connection, stage_keys.SUMMARISED, stage_keys.summary_key(load_settings(place.home)))
+        see(connection, "summaries", {"writer": stage_keys.summary_key(load_settings(place.home))})
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert planned(place)["summary_tokens"] == 0
     (place.source / "0.txt").unlink()

@@ -379,8 +379,8 @@ def test_single_items_are_added_to_a_knowledge_base(state: Engine, server: Wikid
     assert [item.id for item in added.items] == ["Q101", "Q106", "Q108"]
     assert (added.redirects, added.missing) == ({"Q990": "Q106"}, ("Q0", "Q4242"))
     knowledge = KnowledgeBase(path)
-    assert [c.item.id for c in knowledge.candidates(["AAPL"])["AAPL"]] == ["Q101"]
-    assert (knowledge.count, knowledge.items().__next__().source) == (3, "kb")
+    [apple] = knowledge.candidates(["AAPL"])["AAPL"]
+    assert (knowledge.count, apple.item.id, apple.item.source) == (3, "Q101", "kb")
     with pytest.raises(WrongUse, match="'P31', 'apple'"):
         add_wikidata(source, path, ["Q1", "P31", "apple"])
     server.poison = lambda _: "503"

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -424,16 +424,16 @@ class Quotes:
 
     def of(self, spans: Iterable[Span]) -> Iterator[Evidence]:
         """Spans in their sentences; those of documents that were changed and not worked through since are left out."""
-        return (self._quoted(*span) for span in spans if span[0] in self._present)
+        return (self._quoted(*span) for span in spans if self._text(span[0]))
 
-    @cached_property
-    def _present(self) -> Collection[str]:
-        return stages.held(self.connection, "resolve")
+    def _text(self, document: str) -> str:
+        if document not in self.texts:
+            present = stages.is_marked(self.connection, "resolve", document)
+            self.texts[document] = next((d.text for d in documents.load(self.connection, [document])), "") if present else ""
+        return self.texts[document]
 
     def _quoted(self, document: str, start: int, end: int) -> Evidence:
-        if document not in self.texts:
-            self.texts[document] = next((d.text for d in documents.load(self.connection, [document])), "")
-        text = self.texts[document]
+        text = self._text(document)
         first, last = self._sentence(document, start, end)
         before = " ".join(text[first:start].split())
         after = " ".join(text[end:last].split())

@@ -31,6 +31,12 @@ def held(connection: Connection, stage: str) -> dict[str, str]:
     return {r.document: r.key for r in connection.execute(select(stages).where(stages.c.stage == stage))}
 
 
+def is_marked(connection: Connection, stage: str, document: str) -> bool:
+    """Whether `stage` was done for a document's present text."""
+    found = select(stages.c.key).where(stages.c.document == document, stages.c.stage == stage)
+    return connection.execute(found).first() is not None
+
+
 def mark(connection: Connection, stage: str, keys: Mapping[str, str]) -> None:
     """Record, in the transaction that stores the results, that `stage` was done for these documents with these keys."""
     for batch in batched(keys, 500):

@@ -7,13 +7,14 @@ State is kept in SQLite, and in PostgreSQL as well where POLYONYM_TEST_POSTGRES_
 and dropped, e.g. postgresql+psycopg://postgres@localhost:5432/postgres.
 """
 
+import atexit
 import os
 import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,7 +24,7 @@ import pytest
 from crashing import WordHashes
 from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 
-from flows import exports, ingesting, loading, refresh, summarizing
+from flows import exports, ingesting, loading, refresh, summarizing, tables
 from flows.home import Home, Opened
 from flows.run import Run
 from flows.settings import load_settings
@@ -33,6 +34,7 @@ from graph.relations import SYMMETRIC
 from graph.store import Counts, Marker
 from ingest import pipelines, recognition
 from ingest.pipelines import Pipelines
+from ingest.state import open_state
 
 _COMPILED: dict[str, dict[Any, Any]] = {}
 _open_graph = loading.open_graph
@@ -287,16 +289,36 @@ def places(folder: Path, store: str) -> Iterator[MakePlace]:
         yield make
     finally:
         for name in made:
-            with _server().connect() as connection:
-                connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+            _drop(name)
 
 
 def new_database(made: list[str]) -> str:
-    """The URL of a new, empty database, whose name is added to `made`."""
+    """The URL of a new database that holds a state without anything in it; its name is added to `made`."""
+    name = f"polyonym_test_{uuid4().hex[:12]}"
+    with _server().connect() as connection:
+        connection.execute(text(f'CREATE DATABASE "{name}" TEMPLATE "{_template()}"'))
+    made.append(name)
+    return _url(name)
+
+
+@cache
+def _template() -> str:
+    """The name of a database with our tables, which take a second to make, for others to be copied from."""
     name = f"polyonym_test_{uuid4().hex[:12]}"
     with _server().connect() as connection:
         connection.execute(text(f'CREATE DATABASE "{name}"'))
-    made.append(name)
+    atexit.register(_drop, name)
+    assert tables.metadata.tables  # all of them, as imported
+    open_state(_url(name)).dispose()
+    return name
+
+
+def _drop(name: str) -> None:
+    with _server().connect() as connection:
+        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
+def _url(name: str) -> str:
     return make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
 
 

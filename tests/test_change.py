@@ -358,18 +358,18 @@ def examples(number: int, steps: int) -> settings:
 
 @pytest.mark.slow
 def test_any_series_of_changes_equals_a_fresh_run() -> None:
-    run_state_machine_as_test(Series, settings=examples(284, 8))
+    run_state_machine_as_test(Series, settings=examples(290, 8))
 
 
 @pytest.mark.slow
 def test_any_series_of_changes_equals_a_fresh_run_with_the_real_models_and_store() -> None:
-    run_state_machine_as_test(RealSeries, settings=examples(6, 6))
+    run_state_machine_as_test(RealSeries, settings=examples(5, 6))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not POSTGRES, reason="no PostgreSQL: set POLYONYM_TEST_POSTGRES_URL to the URL of a server whose databases may be made")
 def test_any_series_of_changes_equals_a_fresh_run_in_postgresql() -> None:
-    run_state_machine_as_test(PostgresSeries, settings=examples(10, 6))
+    run_state_machine_as_test(PostgresSeries, settings=examples(5, 6))
 
 
 # Only what changed is done again

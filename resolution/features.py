@@ -89,7 +89,7 @@ _PARTICLES = frozenset(("de", "van", "von", "bin", "al", "del", "la", "der"))
 NEAR, PLACES = 150, 6
 """Near a name is within so many characters of one of its first places."""
 _URL = re.compile(r"\w+://\S+")
-_STOP = frozenset(
+STOP_WORDS = frozenset(
     [
         "a",
         "an",
@@ -195,7 +195,7 @@ class ItemWords:
 def item_words(item: Item) -> ItemWords:
     """Prepare an item: worth keeping for as long as the item is asked for again."""
     label = tuple(tokens_of(item.label))
-    description = tuple(dict.fromkeys(t for t in tokens_of(item.description or "") if t not in _STOP and len(t) > 1))
+    description = tuple(dict.fromkeys(t for t in tokens_of(item.description or "") if t not in STOP_WORDS and len(t) > 1))
     phrases = dict.fromkeys(f" {' '.join(tokens_of(a))} " for a in item.aliases)
     return ItemWords(
         item,
@@ -318,7 +318,7 @@ def features_of(
     exact_alias = not name.surfaces.isdisjoint(item.item.aliases)
     is_alias = exact_alias or "alias" in matches or "exact alias" in matches
     part = bool(name.tokens) and name.tokens < frozenset(item.label)
-    beyond = [t for t in item.label if t not in name.tokens and t not in _STOP]
+    beyond = [t for t in item.label if t not in name.tokens and t not in STOP_WORDS]
     telling = [t for t in beyond if not is_generic_word(t)]
     generic = len(beyond) - len(telling)
     told = sum(t in here.everywhere for t in telling)

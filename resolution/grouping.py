@@ -140,7 +140,7 @@ def _aliases_in_text(g: Grouping) -> None:
         found = _IN_BRACKETS.match(g.text, end)
         if found:
             short = by_surface.get(found[2]) or g.names.get(normalise(found[2]))
-            listed = (
+            listed = not g.is_place(name.name) and (  # "its shares are traded in London (LSE: VLMR)"
                 found[1] or "<" in found[0] or (bool(_TICKER.fullmatch(found[2])) and name.legal and not is_place_name(normalise(found[2])))
             )
             if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):

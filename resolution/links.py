@@ -15,6 +15,7 @@ from resolution.features import (
     FEATURES,
     LABEL,
     NO_MATCH,
+    STOP_WORDS,
     DocumentWords,
     ItemWords,
     NameWords,
@@ -303,20 +304,24 @@ def _by_registry(link: Link, name: DocumentName, here: Sequence[DocumentName], d
             continue
         if len(entries) == 1:
             return _registered(link, entries[0], 1.0, entries)
-        # Two entries share the name: what the document says of them decides, or nobody.
+        # Several entries share the name: what the document says of them decides, or nobody.
         text = DocumentWords(document)
-        own = {t for s in asked.surfaces for t in tokens_of(s)}
-        evidence = sorted(((_evidence(e, own, text), e.id) for e in entries), reverse=True)
-        best = next(e for e in entries if e.id == evidence[0][1])
-        if evidence[0][0] > evidence[1][0]:
+        evidence = {e.id: _evidence(e, asked, text) for e in entries}
+        best, second, *_ = sorted(entries, key=lambda e: (evidence[e.id], e.id), reverse=True)
+        if evidence[best.id] > evidence[second.id]:
             return _registered(link, best, 0.9, entries)
         return Link(link.document, link.name, best.wikidata_id, 0.5, None, None, "abstain", tuple(_entry(e, 0.5) for e in entries))
     return link
 
 
-def _evidence(entry: Item, own: set[str], text: DocumentWords) -> int:
+def _evidence(entry: Item, name: DocumentName, text: DocumentWords) -> tuple[int, int]:
+    """What speaks for an entry: the longest of the name's spellings that it bears to the letter ("Halden ASA" tells the firm from the town),
+    then how many words of what is said of it stand in the document.
+    """
+    spelled = max((len(s) for s in name.surfaces if s in (entry.label, *entry.aliases)), default=0)
+    own = {t for s in name.surfaces for t in tokens_of(s)} | STOP_WORDS
     words = {t for part in (entry.label, *entry.aliases, entry.description or "") for t in tokens_of(part)} - own
-    return sum(t in text.everywhere for t in words if len(t) > 2)
+    return spelled, sum(t in text.everywhere for t in words if len(t) > 2)
 
 
 def _registered(link: Link, entry: Item, sure: float, entries: Sequence[Item]) -> Link:

@@ -114,6 +114,7 @@ APART = [
     ("[Torvik|ORG] rose. [Torvik|ORG] fell. [Torvik|ORG] sold [Torvik Ferries Inc|ORG].", "Torvik", "Torvik Ferries Inc"),
     ("[Zelkova Mines Inc|ORG] ([UK|GPE]) rose.", "UK", "Zelkova Mines Inc"),
     ("The [North|LOC] beat the [South|LOC] in [South Dakota|GPE].", "South", "South Dakota"),
+    ("[Velmora|ORG] shares are traded in [London|GPE] (LSE: [VLMR|ORG]).", "VLMR", "London"),
     ("[Sawyer Fire|PERSON] came. [Sawyer|GPE] and [Sawyer|GPE]", "Sawyer", "Sawyer Fire"),
     ("The [Crumbs|ORG] and their [Crumbs Poet|PERSON]. The [Crumbs|ORG] won.", "Crumbs", "Crumbs Poet"),
 ]

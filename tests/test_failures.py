@@ -105,12 +105,12 @@ def test_a_defect_names_the_file_with_its_traceback(told: Told, tmp_path: Path, 
     Path(named[1]).unlink()
 
 
-@pytest.mark.parametrize("lines", [0, 1])
-def test_a_reader_that_has_seen_enough_is_no_failure(place: Place, lines: int) -> None:
+@pytest.mark.parametrize(("words", "lines"), [(("export", "documents"), 0), (("export", "documents"), 1), (("status",), 0)])
+def test_a_reader_that_has_seen_enough_is_no_failure(place: Place, words: tuple[str, ...], lines: int) -> None:
     if place.state_url:
         pytest.skip("the same for every store")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from flows.cli import main; main()", "export", "documents", "--home", str(place.home)],
+        [sys.executable, "-c", "from flows.cli import main; main()", *words, "--home", str(place.home)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )  # fmt: skip
     assert process.stdout and process.stderr

@@ -185,9 +185,10 @@ def test_of_two_entries_of_one_name_the_document_decides_or_nobody(base: Knowled
     for text, expected in (
         ("Halden makes battery cells.", "r1"),
         ("Halden has a fortress above the town.", "r2"),
-        ("Halden was there.", None),
+        ("Halden was there, and with a plan.", None),
+        ("Halden ASA has a fortress.", "r1"),
     ):
-        link = linked(base, text, named("Halden", "ORG"), registry=registry)["halden"]
+        [link] = linked(base, text, named("Halden ASA" if "ASA" in text else "Halden", "ORG"), registry=registry).values()
         assert link.registry_id == expected, text
         assert link.verdict == ("link" if expected else "abstain")
         assert sorted(c["id"] for c in link.candidates) == ["r1", "r2"]

@@ -70,7 +70,10 @@ def main() -> None:
 
 
 def _reader_is_gone() -> bool:
-    """Whether standard output is a pipe that nobody reads any more, as in `polyonym export mentions | head`."""
+    """Whether standard output is a pipe that nobody reads any more, as in `polyonym export mentions | head`, or was one: Rich puts
+    nothing in its place."""
+    if os.path.samestat(os.fstat(1), os.stat(os.devnull)):
+        return True
     poll = select.poll()
     poll.register(sys.__stdout__, select.POLLOUT)  # type: ignore[arg-type]
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

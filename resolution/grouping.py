@@ -351,6 +351,9 @@ def _places(g: Grouping) -> None:
         g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(start) and o.name.removeprefix(start) in tails], "short form")
 
 
+_DASH = re.compile(r"\s[-–—/]\s")
+
+
 def _left_off(g: Grouping) -> None:
     """Red Sox ← Boston Red Sox, Navy ← United States Navy, Katrina ← Hurricane Katrina, Senate ← Senate of the United States:
     what is left off is a place, a people, a descriptor; or in front of three words or more, anything.
@@ -370,7 +373,8 @@ def _left_off(g: Grouping) -> None:
             front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
             if o.tokens[-size:] == short.tokens:
                 place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front) is not None) or front.isdigit())
-                place |= not place_like and not is_generic(short.name) and g.is_organisation(front)
+                beside = any(_DASH.search(s) for s in o.surfaces)  # "AMD - SeaMicro" names two
+                place |= not place_like and not is_generic(short.name) and g.is_organisation(front) and not beside
                 # Blazers of the Portland Trail Blazers: a team's last word, behind its place.
                 place |= short.name.endswith("s") and o.type == "ORG" and any(g.is_place(" ".join(o.tokens[:n])) for n in (1, 2))
                 if front in descriptors or place or (size > 2 and o.tokens[-size - 1] not in _SMALL):

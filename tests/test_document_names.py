@@ -115,6 +115,7 @@ APART = [
     ("[Zelkova Mines Inc|ORG] ([UK|GPE]) rose.", "UK", "Zelkova Mines Inc"),
     ("The [North|LOC] beat the [South|LOC] in [South Dakota|GPE].", "South", "South Dakota"),
     ("[Velmora|ORG] shares are traded in [London|GPE] (LSE: [VLMR|ORG]).", "VLMR", "London"),
+    ("[AMD|ORG] buys [SeaMicro|ORG]. [AMD - SeaMicro|ORG]: a deal.", "SeaMicro", "AMD - SeaMicro"),
     ("[Sawyer Fire|PERSON] came. [Sawyer|GPE] and [Sawyer|GPE]", "Sawyer", "Sawyer Fire"),
     ("The [Crumbs|ORG] and their [Crumbs Poet|PERSON]. The [Crumbs|ORG] won.", "Crumbs", "Crumbs Poet"),
 ]

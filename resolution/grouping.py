@@ -273,7 +273,7 @@ def _called_by_first_name(full: Name, short: Name) -> bool:
     """
     if short.type not in ("ORG", "PLACE") or short.count <= full.count:
         return True
-    return short.type == "PLACE" and is_surname(full.tokens[-1])
+    return is_given_name(short.tokens[0]) or (short.type == "PLACE" and is_surname(full.tokens[-1]))
 
 
 def _is_fuller(longer: PersonParts, shorter: PersonParts) -> bool:

@@ -1,6 +1,6 @@
 """How well names become nodes on the gold sets, without a knowledge base: mentions → group → solve, beside exact name and type.
 
-    python benchmarks/clustering.py [SET...] [--mentions FOLDER] [--errors]
+    python benchmarks/clustering.py [SET...] --mentions FOLDER [--half odd|even] [--demonyms]
 
 Gold sets are looked for in POLYONYM_TEST_DATA (default: ../shared/data beside the repository), the scorer in `../eval/score.py` from
 there. Mentions come from FOLDER/<set>.jsonl, one mention a line with document, start, end, text, label.

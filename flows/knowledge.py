@@ -10,11 +10,12 @@ from flows.home import Home
 from flows.settings import Settings
 from ingest.documents import content_hash
 from resolution import document_names, registry
-from resolution.candidates import CandidateSource
+from resolution.candidates import CandidateSource, Item
 from resolution.decision import Weights, load_weights
 from resolution.knowledge_base import KnowledgeBase
 from resolution.links import asked_of
 from resolution.registry import Registry
+from resolution.resolve import About
 from resolution.wikidata import Wikidata
 from resolution.wikidata_api import WikidataSettings
 
@@ -48,8 +49,8 @@ class Knowledge:
         return held if held.items else None
 
     @cached_property
-    def _registered(self) -> dict[str, str | None]:
-        return {item.id: item.description for item in self.registry.items} if self.registry else {}
+    def _registered(self) -> dict[str, Item]:
+        return {item.id: item for item in self.registry.items} if self.registry else {}
 
     @cached_property
     def base(self) -> KnowledgeBase | None:
@@ -88,13 +89,12 @@ class Knowledge:
         digests = self.wikidata.answers_digest({n for names in spelled.values() for n in names})
         return {d: content_hash(*(digests.get(n, "") for n in sorted(names))) for d, names in spelled.items()}
 
-    def description(self, wikidata_id: str | None, registry_id: str | None) -> str | None:
-        """The description of an entity's item, the registry's before the knowledge base's."""
-        if registry_id and (described := self._registered.get(registry_id)):
-            return described
-        if wikidata_id and self.base and (item := self.base.item(wikidata_id)):
-            return item.description
-        return None
+    def about(self, wikidata_id: str | None, registry_id: str | None) -> About:
+        """What an entity is called in the registry, and its item's description, the registry's before the knowledge base's."""
+        entry = self._registered.get(registry_id or "")
+        item = self.base.item(wikidata_id) if wikidata_id and self.base else None
+        description = (entry.description if entry else None) or (item.description if item else None)
+        return About(entry.label if entry else None, description)
 
     def close(self) -> None:
         """Close what was opened."""

@@ -104,7 +104,7 @@ def link_batch(run: Run, batch: Batch) -> int:
 def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
     """Bring the entities up to date and record what changed, in one transaction: the history loses nothing to a crash."""
     with run.engine.begin() as connection:
-        result = resolve(connection, keys, run.knowledge.description, run.settings.unite_demonyms)
+        result = resolve(connection, keys, run.knowledge.about, run.settings.unite_demonyms)
         # After a correction amid a run: what these documents' entities rest on is not their present text.
         stages.forget(connection, sorted(keys.keys() - stages.held(connection, "names").keys()))
         changes = [

@@ -19,7 +19,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 4
+CLUSTERING_VERSION = 5
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01

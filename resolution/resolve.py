@@ -27,7 +27,18 @@ STAGE = "resolve"
 SURE = 0.7
 """The confidence from which a link may join or part names; a weaker one is shown, and decides nothing else."""
 _MOVED = "moved_documents"
-Describe = Callable[[str | None, str | None], str | None]
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a thing beside the documents: what the registry calls it, and a description."""
+
+    name: str | None = None
+    description: str | None = None
+
+
+AboutItem = Callable[[str | None, str | None], About]
+"""What is known of a thing by its (Wikidata id, registry id)."""
 
 
 @dataclass
@@ -63,10 +74,10 @@ def pending(connection: Connection, wanted: Mapping[str, str]) -> tuple[list[str
     return stages.outdated(connection, STAGE, wanted), gone
 
 
-def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describe, demonyms: bool = False) -> Resolved:
+def resolve(connection: Connection, wanted: Mapping[str, str], about: AboutItem, demonyms: bool = False) -> Resolved:
     """Bring entities up to date with names, links and judgements, inside the caller's transaction.
 
-    `wanted` maps every document of the corpus to the key of its names and links; `describe` gives the description of an
+    `wanted` maps every document of the corpus to the key of its names and links; `about` tells what is known of an
     item by (Wikidata id, registry id); with `demonyms` a people's name is its country's.
     """
     dirty, gone = pending(connection, wanted)
@@ -86,7 +97,7 @@ def resolve(connection: Connection, wanted: Mapping[str, str], describe: Describ
     units = _touched(connection, before, {*dirty, *gone}, changed, keys, whole=len(dirty) * 4 > len(wanted))
     solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms)
     result.units = len(units)
-    _store(connection, units, solution, known, describe, [*dirty, *gone], result)
+    _store(connection, units, solution, known, about, [*dirty, *gone], result)
     # All units of one head are in one block, so that the decisions of these heads are those of the blocks solved, before and now.
     decisions.replace(connection, sorted({head for _, head in [*before, *(u.key for u in units)]}), solution.decisions)
     unit_index.replace(connection, [*dirty, *gone], keys)
@@ -196,13 +207,13 @@ def _store(
     units: Sequence[Unit],
     solution: Solution,
     known: Sequence[Judgement],
-    describe: Describe,
+    about: AboutItem,
     moving: Sequence[str],
     result: Resolved,
 ) -> None:
     by_key = {u.key: u for u in units}
     clusters = solution.clusters
-    newcomers = [Newcomer(_shown(c, by_key, known), {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
+    newcomers = [Newcomer(_shown(c, by_key, known, about), {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
     old_ids = _replaced(connection, newcomers, moving)
     old = list(entities.members_of(connection, old_ids))
     before = {e.entity_id: e for e in entities.load(connection, old_ids)}
@@ -216,7 +227,7 @@ def _store(
     )
     said = _commonest_links(connection, known, newcomers)
     linked = [replace(c, wikidata_id=c.wikidata_id or q) for c, q in zip(clusters, said, strict=True)]
-    made = [_entity(i, n.name, c, list(_names(c, by_key)), describe) for i, n, c in zip(assignment.ids, newcomers, linked, strict=True)]
+    made = [_entity(i, n.name, c, list(_names(c, by_key)), about) for i, n, c in zip(assignment.ids, newcomers, linked, strict=True)]
     entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))
     identity.write(connection, assignment)
     _record(assignment, made, before, result)
@@ -237,9 +248,10 @@ def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Seq
     )
 
 
-def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Judgement]) -> str:
-    """The name by which a cluster's entity is shown."""
-    return judgements.display_name(known, ((n.document, n.name) for n in _names(cluster, by_key))) or cluster.name
+def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Judgement], about: AboutItem) -> str:
+    """The name by which a cluster's entity is shown: as judged, else the registry's, else the documents'."""
+    judged = judgements.display_name(known, ((n.document, n.name) for n in _names(cluster, by_key)))
+    return judged or about(cluster.wikidata_id, cluster.registry_id).name or cluster.name
 
 
 def _commonest_links(connection: Connection, known: Sequence[Judgement], newcomers: Sequence[Newcomer]) -> list[str | None]:
@@ -257,14 +269,14 @@ def _commonest_links(connection: Connection, known: Sequence[Judgement], newcome
     return result
 
 
-def _entity(entity_id: str, shown: str, cluster: Cluster, names: Sequence[DocumentName], describe: Describe) -> Entity:
+def _entity(entity_id: str, shown: str, cluster: Cluster, names: Sequence[DocumentName], about: AboutItem) -> Entity:
     return Entity(
         entity_id,
         shown,
         cluster.type,
         cluster.wikidata_id,
         cluster.registry_id,
-        describe(cluster.wikidata_id, cluster.registry_id),
+        about(cluster.wikidata_id, cluster.registry_id).description,
         len({n.document for n in names}),
         sum(n.count for n in names),
     )

@@ -16,7 +16,7 @@ from resolution.candidates import Item
 from resolution.decision import load_weights
 from resolution.judgements import Judgement
 from resolution.registry import Registry
-from resolution.resolve import resolve
+from resolution.resolve import About, resolve
 
 SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 
@@ -54,5 +54,7 @@ def fill(
         for judgement in judged:
             judgements.save(connection, judgement)
         described = {i.id: i.description for i in items}
-        resolve(connection, {d.document: d.digest for d in read}, lambda _, registry_id: described.get(registry_id or ""))
+        resolve(
+            connection, {d.document: d.digest for d in read}, lambda _, registry_id: About(description=described.get(registry_id or ""))
+        )
     return engine

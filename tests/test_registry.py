@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from home_fixtures import MakePlace, make_place
 from sqlalchemy import Engine
 
 from ingest.errors import WrongUse
@@ -10,6 +11,8 @@ from ingest.state import open_state
 from resolution import registry
 from resolution.candidates import Item
 from resolution.registry import Registry, read_registry
+
+__all__ = ["make_place"]  # a fixture
 
 ROWS = """{"id": "r1", "name": "Linovar GmbH", "aliases": ["Kabelwerk Osterholt"], "type": "ORG", "description": "cables", "wikidata_id": "Q42"}
 
@@ -99,3 +102,11 @@ def test_the_home_remembers_it_and_its_version_tells_a_change(state: Engine, tmp
         registry.replace(connection, items[:1])
         assert registry.load(connection).items == items[:1]
         assert registry.load(connection).version != kept.version
+
+
+def test_a_thing_of_the_registry_is_shown_under_its_name_there(make_place: MakePlace) -> None:
+    place = make_place(names={"Velmora": "ORG", "Velmora Group": "ORG"}, fast=True)
+    place.write({"a.txt": "Velmora Group grew.", "b.txt": "Velmora grew. Velmora fell."})
+    registry = write(place.home.parent / "r.jsonl", '{"id": "r1", "name": "Velmora Holding SE", "aliases": ["Velmora", "Velmora Group"]}\n')
+    place.ingest(registry=registry)
+    assert [(e["name"], e["registry_id"], e["mentions"]) for e in place.export("entities")] == [("Velmora Holding SE", "r1", 3)]

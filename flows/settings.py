@@ -1,6 +1,8 @@
 """The settings: one TOML file and the environment. Each field below is a key of the file and, as POLYONYM_…, a variable."""
 
+import os
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,15 @@ class Settings(BaseSettings):
 SECRETS = tuple(name for name, field in Settings.model_fields.items() if field.annotation is SecretStr)
 
 
+_NO_SETTINGS = ("home", "test_", "crash_")
+"""What POLYONYM_… variables begin with that are no settings: where the home is, and what our tests go by."""
+
+
+def _meant(key: str) -> str:
+    near = get_close_matches(key, Settings.model_fields, 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
 def load_settings(home: Path, config: Path | None = None) -> Settings:
     """Settings from `config`, else from the home's file if there is one, under those of the environment.
 
@@ -104,12 +115,17 @@ def load_settings(home: Path, config: Path | None = None) -> Settings:
             raise WrongUse(
                 f"The {key} in {file} holds a password; secrets come from the environment only: set POLYONYM_{key.upper()} and take the line out."
             )
+    for variable in os.environ:
+        key = variable.removeprefix("POLYONYM_").lower()
+        if key != variable.lower() and key not in Settings.model_fields and not key.startswith(_NO_SETTINGS):
+            raise WrongUse(f"{variable} is no setting.{_meant(key)} `polyonym settings` lists them.")
     try:
         return Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        known = "" if first["loc"][0] in Settings.model_fields else f" Known keys: {', '.join(Settings.model_fields)}."
-        raise WrongUse(f"Setting {key!r} ({file} or POLYONYM_{key.upper()}): {first['msg']}.{known}") from error
+        if first["loc"][0] not in Settings.model_fields:
+            raise WrongUse(f"{file}: {key!r} is no setting.{_meant(key)} Known keys: {', '.join(Settings.model_fields)}.") from error
+        raise WrongUse(f"Setting {key!r} ({file} or POLYONYM_{key.upper()}): {first['msg']}.") from error
     except Exception as error:  # a list or table in a variable that is no JSON
         raise WrongUse(f"A setting of the environment cannot be read: {error}. Lists and tables are written as JSON.") from error

@@ -19,7 +19,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 5
+CLUSTERING_VERSION = 6
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01
@@ -212,7 +212,10 @@ class _Block:
         members = [i for i in members if i not in places_]
         self._same_name(head, places_)
         owners: dict[int, list[int]] = defaultdict(list)
-        for i in people or others:
+        # What the registry knows by its short name is nobody's short form; it may itself be what another document means.
+        settled = [i for i in members if self.partition.cluster(i).registry]
+        members = [i for i in members if i not in settled]
+        for i in [*(people or others), *settled]:
             owners[self.partition.find(i)].append(i)
         if not owners or not members:
             self._same_name(head, members)

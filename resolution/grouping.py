@@ -269,8 +269,10 @@ def _ends_in_person(name: Name, surname: str) -> bool:
 
 def _called_by_first_name(full: Name, short: Name) -> bool:
     """Whether a word that is not labelled as a person's may still be somebody's first name: not a firm's that is named more often than its
-    poet, not a town's before its fire service.
+    poet, not a town's before its fire service, nor the town in front of "Esbjerg Lars Halvorsen".
     """
+    if len(full.tokens) > 2 and is_given_name(full.tokens[1]) and not is_given_name(short.tokens[0]):
+        return False
     if short.type not in ("ORG", "PLACE") or short.count <= full.count:
         return True
     return is_given_name(short.tokens[0]) or (short.type == "PLACE" and is_surname(full.tokens[-1]))

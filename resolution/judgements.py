@@ -284,7 +284,12 @@ def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link
             value = max(spoken, key=_weight).value or None
             confidence = 1.0 if value else link.confidence
             link = replace(
-                link, candidate=value or link.candidate, wikidata_id=value, confidence=confidence, verdict="link" if value else "nil"
+                link,
+                candidate=value or link.candidate,
+                wikidata_id=value,
+                registry_id=link.registry_id if value else None,
+                confidence=confidence,
+                verdict="link" if value else "nil",
             )
         result.append(link)
     return result

@@ -33,6 +33,8 @@ SHOWN = 4
 """So many candidates are kept with a link, to explain it."""
 HEARD = 0.02
 """From this share on, what one name of a document gives an item is heard by the other names."""
+_SHORTENED = frozenset(("short form", "left off"))
+"""Rules by which a name is an organisation's or place's longer one with words left off."""
 SPELLINGS = 3
 """So many of a name's spellings are looked up, the commonest first."""
 
@@ -298,10 +300,14 @@ def _by_registry(link: Link, name: DocumentName, here: Sequence[DocumentName], d
     """The link as the registry decides it: an exact name or alias of the name itself, else of its longer name."""
     heads = [n for n in here if n.name == name.group and n.name != name.name]
     for asked in (name, *heads):
-        labels = majority(asked.labels)
-        entries = [e for e in registry.matching([*asked.surfaces, asked.name]) if all(compatible(t, labels) for t in e.types)]
+        entries = _entries(asked, registry)
         if not entries:
             continue
+        if asked is name and name.rule in _SHORTENED and not any(_entries(head, registry) for head in heads):
+            # The document says that it is short for a name that the registry does not know: another firm of that short name, it may be.
+            return Link(
+                link.document, link.name, entries[0].wikidata_id, 0.5, None, None, "abstain", tuple(_entry(e, 0.5) for e in entries)
+            )
         if len(entries) == 1:
             return _registered(link, entries[0], 1.0, entries)
         # Several entries share the name: what the document says of them decides, or nobody.
@@ -312,6 +318,11 @@ def _by_registry(link: Link, name: DocumentName, here: Sequence[DocumentName], d
             return _registered(link, best, 0.9, entries)
         return Link(link.document, link.name, best.wikidata_id, 0.5, None, None, "abstain", tuple(_entry(e, 0.5) for e in entries))
     return link
+
+
+def _entries(name: DocumentName, registry: Registry) -> list[Item]:
+    labels = majority(name.labels)
+    return [e for e in registry.matching([*name.surfaces, name.name]) if all(compatible(t, labels) for t in e.types)]
 
 
 def _evidence(entry: Item, name: DocumentName, text: DocumentWords) -> tuple[int, int]:

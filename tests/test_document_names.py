@@ -116,6 +116,7 @@ APART = [
     ("The [North|LOC] beat the [South|LOC] in [South Dakota|GPE].", "South", "South Dakota"),
     ("[Velmora|ORG] shares are traded in [London|GPE] (LSE: [VLMR|ORG]).", "VLMR", "London"),
     ("[AMD|ORG] buys [SeaMicro|ORG]. [AMD - SeaMicro|ORG]: a deal.", "SeaMicro", "AMD - SeaMicro"),
+    ("[Esbjerg Lars Halvorsen|PERSON] of [Esbjerg|GPE]", "Esbjerg", "Esbjerg Lars Halvorsen"),
     ("[Sawyer Fire|PERSON] came. [Sawyer|GPE] and [Sawyer|GPE]", "Sawyer", "Sawyer Fire"),
     ("The [Crumbs|ORG] and their [Crumbs Poet|PERSON]. The [Crumbs|ORG] won.", "Crumbs", "Crumbs Poet"),
 ]

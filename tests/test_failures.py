@@ -139,3 +139,13 @@ def test_passwords_in_urls_come_from_the_environment_and_are_not_shown(
     with pytest.raises(WrongUse) as unusable:
         open_state(url.replace("psycopg", "nothing"))
     assert "hunter2" not in str(unusable.value)
+
+
+def test_a_misspelt_setting_is_told_wherever_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "polyonym.toml").write_text("comunity_size = 4\n")
+    with pytest.raises(WrongUse, match=r"polyonym\.toml: 'comunity_size' is no setting\. Did you mean community_size\?"):
+        load_settings(tmp_path)
+    (tmp_path / "polyonym.toml").unlink()
+    monkeypatch.setenv("POLYONYM_COMUNITY_SIZE", "4")
+    with pytest.raises(WrongUse, match=r"POLYONYM_COMUNITY_SIZE is no setting\. Did you mean community_size\?"):
+        load_settings(tmp_path)

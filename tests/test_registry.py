@@ -110,3 +110,13 @@ def test_a_thing_of_the_registry_is_shown_under_its_name_there(make_place: MakeP
     registry = write(place.home.parent / "r.jsonl", '{"id": "r1", "name": "Velmora Holding SE", "aliases": ["Velmora", "Velmora Group"]}\n')
     place.ingest(registry=registry)
     assert [(e["name"], e["registry_id"], e["mentions"]) for e in place.export("entities")] == [("Velmora Holding SE", "r1", 3)]
+
+
+def test_a_short_form_of_an_unknown_firm_is_not_the_registrys(make_place: MakePlace) -> None:
+    place = make_place(names={"Halberd Foods": "ORG", "Halberd Robotics": "ORG", "Halberd": "ORG"}, fast=True)
+    place.write({"a.txt": "Halberd Foods bakes. Halberd grew.", "b.txt": "Halberd Robotics builds. Halberd fell."})
+    registry = write(place.home.parent / "r.jsonl", '{"id": "r1", "name": "Halberd Robotics plc", "aliases": ["Halberd"], "type": "ORG"}\n')
+    place.ingest(registry=registry)
+    shown = {e["name"]: (e["registry_id"], e["mentions"]) for e in place.export("entities")}
+    assert shown == {"Halberd Robotics plc": ("r1", 2), "Halberd Foods": (None, 2)}
+    assert [row["names"] for row in place.export("review")] == [["halberd"]]

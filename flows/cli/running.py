@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from sqlalchemy import Engine
 
 from flows import orchestration
 from flows.cli import app
@@ -38,7 +39,7 @@ def ingest(
         raise WrongUse(f"The registry {registry} does not exist.")
     place = Home(home)
     with place.held():  # first: two that start at once must not both make the state
-        place.make(load_settings(home, config)).dispose()
+        _check(place.make(load_settings(home, config)), paths, registry)
         orchestration.prepare(place, verbose)
         from flows.nightly import ingest_and_summarize
 
@@ -55,6 +56,17 @@ def ingest(
         print_json(report)
     else:
         _show(report, place)
+
+
+def _check(engine: Engine, paths: list[str], registry: Path | None) -> None:
+    """Raises WrongUse for a path or a registry that is none, before a run is begun."""
+    from ingest import sources
+    from resolution.registry import read_registry
+
+    with engine.connect() as connection:
+        sources.resolve(paths, sources.remembered(connection))
+    if registry is not None:
+        read_registry(registry)
 
 
 @app.command()

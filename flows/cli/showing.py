@@ -286,11 +286,13 @@ def diff(
 ) -> None:
     """What changed between the ends of two runs: documents, entities, links, communities."""
     from flows import runs as history
+    from graph import communities
     from resolution import entities
 
     with reading(home, config) as (_, connection):
         found = history.difference(connection, first, second)
         called = {e.entity_id: e.name for e in entities.load(connection)}
+        called |= {c.community_id: c.title for c in communities.load(connection).communities}
     if as_json:
         print_json({kind: [{"id": c.id, "other": c.other, "name": called.get(c.id)} for c in changes] for kind, changes in found.items()})
         return

@@ -21,8 +21,9 @@ from typing import Any
 
 from pipeline import COMMAND, Cost, measure, show
 
+from graph.relations import SYMMETRIC
+
 SENTENCES = ("Alexander Graham Bell wrote about it to the University of Chicago in 1901.", "It was changed in Geneva.")
-SYMMETRIC = "co_occurs"
 COMPARED = ("documents", "rejected", "chunks", "mentions", "entities", "relations", "decisions", "review")
 
 Row = dict[str, Any]

@@ -61,24 +61,22 @@ def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Lin
 
 def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
     """The links of these documents (of all without), sorted within batches."""
-    statement = select(links).order_by(links.c.document, links.c.name)
-    rows: Iterable[Any] = (
-        connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
-    )
-    for r in rows:
-        yield Link(
-            r.document, r.name, r.candidate, r.confidence, r.wikidata_id, r.registry_id, r.verdict, tuple(r.candidates), r.weights_version
-        )
+    for row in _rows(connection, list(links.c), documents):
+        yield Link(**{**row, "candidates": tuple(row["candidates"])})
 
 
 def load_bare(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
     """Like `load`, without the candidates: they are most of what there is to read."""
-    statement = select(*(c for c in links.c if c.name != "candidates")).order_by(links.c.document, links.c.name)
+    for row in _rows(connection, [c for c in links.c if c is not links.c.candidates], documents):
+        yield Link(**row)
+
+
+def _rows(connection: Connection, columns: Sequence[Column[Any]], documents: Sequence[str] | None) -> Iterator[Mapping[Any, Any]]:
+    statement = select(*columns).order_by(links.c.document, links.c.name)
     rows: Iterable[Any] = (
         connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
     )
-    for row in rows:
-        yield Link(**row._mapping)
+    return (row._mapping for row in rows)
 
 
 def decision(link: Link, spans: Sequence[tuple[int, int]]) -> Decision:

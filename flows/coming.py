@@ -69,6 +69,7 @@ def look(connection: Connection, scan: Scan, settings: Settings, allow_deletions
         for old, new in (*scan.renamed, *scan.moved)
         for name in documents.of_file(connection, old.source, old.file)
     }
+    arrived = set(moved.values())
     after = {moved.get(name, name): digest for name, digest in before.items() if name not in gone}
     embedder = Embedder(settings.embedding_model)
     count, kept = 0, _names(connection, [old for old, _ in scan.renamed])  # kept: chunks that only get another document's name
@@ -84,7 +85,7 @@ def look(connection: Connection, scan: Scan, settings: Settings, allow_deletions
             seen.add(name)
             if isinstance(result, Document):
                 digest = result.digest
-                if name in moved.values() or after.get(name) != digest:
+                if name in arrived or after.get(name) != digest:
                     count += len(chunks.chunk(result, embedder.count_tokens, settings.chunk_tokens, settings.chunk_overlap))
                 after[name] = digest
             elif result is not None:

@@ -10,6 +10,7 @@ from flows.run import Batch, Run, out_of_date
 from ingest import documents, sources
 from ingest.sources import Scan
 from resolution import registry
+from resolution.resolve import moves
 
 
 def check_settings(run: Run) -> None:
@@ -53,9 +54,11 @@ def read_documents(run: Run, scan: Scan) -> None:
     with run.timings.stage("Reading", len(scan.new) + len(scan.changed) + len(scan.moved), "files") as stage:
         reading.rename_documents(run, scan.renamed)
         reading.forget_files(run, scan, [*scan.gone, *(old for old, _ in scan.moved)])
+        with run.engine.connect() as connection:
+            arrived = set(moves(connection).values())
         for file in [*scan.new, *scan.changed, *(new for _, new in scan.moved)]:
             clean_point()
-            reading.read_one(run, scan, file)
+            reading.read_one(run, scan, file, arrived)
             stage.advance()
     with run.engine.connect() as connection:
         changes = Counter(change.kind for change in runs.changes(connection, [run.number]))

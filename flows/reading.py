@@ -18,7 +18,7 @@ from ingest.readers import Read, ReaderOptions, Unreadable, read_file
 from ingest.sources import File, Scan
 from ingest.state import batched
 from resolution import document_names, links
-from resolution.resolve import moves, remember_moves
+from resolution.resolve import remember_moves
 
 ROWS_AT_ONCE = 500
 
@@ -74,10 +74,11 @@ def _ending(result: Read | Unreadable) -> str:
     return f"/{result.suffix}" if result.suffix else ""
 
 
-def read_one(run: Run, scan: Scan, file: File) -> None:
+def read_one(run: Run, scan: Scan, file: File, arrived: Collection[str]) -> None:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
-    What a person has removed stays out while it is the same. The file is marked as read last: after a crash it is read again, and
+    `arrived` are the names that documents have moved to, which are none of new documents, for the history. What a person has removed
+    stays out while it is the same. The file is marked as read last: after a crash it is read again, and
     documents that are the same stay as they are.
     """
     with run.engine.connect() as connection:
@@ -95,23 +96,22 @@ def read_one(run: Run, scan: Scan, file: File) -> None:
         aside = [r for name, r in batch if isinstance(r, Rejection) and name not in out]
         if read or aside:
             with run.engine.begin() as connection:
-                _save(connection, run.number, read, aside)
+                _save(connection, run.number, read, aside, arrived)
     with run.engine.begin() as connection:
         _take_out(connection, run.number, before - seen)
         removals.keep(connection, file, out)
         sources.record(connection, [file])
 
 
-def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection]) -> None:
+def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection], arrived: Collection[str]) -> None:
     """Store what was read, with the run's record of what changed by it. What was found in another text of a document counts no more."""
     before = documents.digests_of(connection, [d.document for d in read])
-    moved = set(moves(connection).values())
     changed = [d.document for d in read if before.get(d.document, d.digest) != d.digest]
     new = [d.document for d in read if d.document not in before]
     _take_out(connection, run, [r.document for r in aside])
     stages.forget(connection, changed)
     documents.save(connection, read, aside)
-    kinds = [("document-changed", d) for d in changed] + [("document-moved" if d in moved else "document-new", d) for d in new]
+    kinds = [("document-changed", d) for d in changed] + [("document-moved" if d in arrived else "document-new", d) for d in new]
     runs.record(connection, run, (Change(*kind) for kind in kinds))
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, pairwise, permutations, product
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy import Column, Connection, Table, Text, delete, select
 from ingest.documents import content_hash
 from ingest.errors import WrongUse
 from ingest.state import Json, insert_rows, metadata
+from resolution.unit_index import UnitKey
 from resolution.units import Constraints, Link, Unit
 
 KINDS = ("same", "different", "link", "split", "rename")
@@ -338,10 +339,11 @@ def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraint
     return Constraints(frozenset(same), frozenset(different))
 
 
-def sides(judgement: Judgement, units: Sequence[Unit]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The keys of the units that the two sides of a "same" or a "different" speak of."""
+def sides(judged: Iterable[Judgement], units: Sequence[Unit]) -> Iterator[tuple[Judgement, tuple[list[UnitKey], list[UnitKey]]]]:
+    """Each of these judgements of two sides, with the keys of the units that the one and the other speak of."""
     by_name = _by_name(units)
-    return _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
+    for judgement in judged:
+        yield judgement, (_units(judgement.subject, by_name), _units(judgement.others[0], by_name))
 
 
 def _by_name(units: Sequence[Unit]) -> dict[str, list[Unit]]:
@@ -352,7 +354,7 @@ def _by_name(units: Sequence[Unit]) -> dict[str, list[Unit]]:
     return found
 
 
-def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[tuple[str, str]]:
+def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[UnitKey]:
     return sorted(
         {
             u.key

@@ -32,8 +32,8 @@ def obstacles(connection: Connection, known: Sequence[Judgement]) -> dict[Judgem
         partition.join(i, j)
     index = {u.key: i for i, u in enumerate(units)}
     found = {}
-    for judgement in judged:
-        left, right = ([partition.find(index[key]) for key in side] for side in judgements.sides(judgement, units))
+    for judgement, both in judgements.sides(judged, units):
+        left, right = ([partition.find(index[key]) for key in side] for side in both)
         pairs = sorted(set(product(left, right)))
         parted = [(i, j) for i, j in pairs if i != j]
         if parted:

@@ -251,7 +251,7 @@ def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Seq
 def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Judgement], about: AboutItem) -> str:
     """The name by which a cluster's entity is shown: as judged, else the registry's, else the documents'."""
     judged = judgements.display_name(known, ((n.document, n.name) for n in _names(cluster, by_key)))
-    return judged or about(cluster.wikidata_id, cluster.registry_id).name or cluster.name
+    return judged or about(None, cluster.registry_id).name or cluster.name
 
 
 def _commonest_links(connection: Connection, known: Sequence[Judgement], newcomers: Sequence[Newcomer]) -> list[str | None]:

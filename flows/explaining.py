@@ -17,6 +17,7 @@ from ingest.errors import WrongUse
 from ingest.mentions import mentions
 from ingest.state import batched
 from resolution import decisions, entities, identity, judgements
+from resolution.comparison import NameComparison, compare
 from resolution.decision import load_weights
 from resolution.document_names import document_names
 from resolution.entities import Entity, aliases, memberships
@@ -31,6 +32,7 @@ MOST = 8
 """So many entities are explained of those that one name stands for; the rest are named among the others."""
 _EXAMPLES, _ROWS, _SIDE = 2, 24, 170
 _SUGGESTED, _NEAR = 5, 60
+_NOT_ENOUGH = "a name in common is not enough: nothing in the documents says that they are one"
 
 Part = tuple[str, str]  # (document, name)
 Span = tuple[str, int, int]  # (document, start, end)
@@ -144,6 +146,24 @@ class Explanation:
     left_out: dict[str, int]
 
 
+@dataclass(frozen=True)
+class Apart:
+    """Two entities, and why they are two; `names` says what their names alone would say."""
+
+    a: Entity
+    b: Entity
+    why: str
+    names: NameComparison
+
+
+@dataclass(frozen=True)
+class Between:
+    """What there is to say of two names or ids: the nodes that both stand for, or, where there is none, why theirs are apart."""
+
+    together: tuple[Explanation, ...]
+    apart: tuple[Apart, ...]
+
+
 def explain(connection: Connection, what: str) -> list[Explanation]:
     """Explain every entity that `what` stands for: a name as it stands in documents, in any normal form, or an id.
 
@@ -160,6 +180,25 @@ def explain_ids(connection: Connection, ids: Sequence[str]) -> list[Explanation]
     """Explain these entities, in this order; ids that are not there are passed over."""
     held = {e.entity_id: e for e in entities.load(connection, ids)}
     return [_Explainer(connection, held[i]).explain("by its id") for i in ids if i in held]
+
+
+def explain_two(connection: Connection, what: str, other: str) -> Between:
+    """Say whether two names or ids are one node, and why or why not. Raises WrongUse as `explain` does."""
+    left, right = explain(connection, what), explain(connection, other)
+    theirs = {e.entity.entity_id for e in right}
+    together = tuple(e for e in left if e.entity.entity_id in theirs)
+    apart = [] if together else [_apart(connection, a.entity, b.entity) for a in left for b in right]
+    return Between(together, tuple(apart[:MOST]))
+
+
+def _apart(connection: Connection, a: Entity, b: Entity) -> Apart:
+    why = _Explainer(connection, a).why_apart(b)
+    return Apart(a, b, why, compare(a.name, b.name, a.type, b.type))
+
+
+def two_as_json(between: Between) -> dict[str, Any]:
+    """What there is to say of two, as JSON."""
+    return {"same": bool(between.together), "together": [as_json(e) for e in between.together], "apart": [asdict(a) for a in between.apart]}
 
 
 def as_json(explanation: Explanation) -> dict[str, Any]:
@@ -242,6 +281,13 @@ class _Explainer:
             tuple(r.old_id for r in identity.load(self.connection) if r.why == "merged" and r.new_id == self.entity.entity_id),
             self.left_out,
         )
+
+    def why_apart(self, other: Entity) -> str:
+        """Why another entity is another."""
+        theirs = {(m.document, m.name) for m in entities.members_of(self.connection, [other.entity_id])}
+        shared = {whole_name(n) for n in self.normal} & {whole_name(n) for _, n in theirs}
+        why = self._why_apart(other, theirs, judgements.load(self.connection), self._decisions())
+        return why or (_NOT_ENOUGH if shared else "no document uses a name of the one for the other")
 
     def _bounded(self, what: str, rows: Iterable[Any]) -> tuple[Any, ...]:
         held = list(rows)
@@ -340,11 +386,12 @@ class _Explainer:
         for member in entities.members_of(self.connection, [e.entity_id for e in found[:_ROWS]]):
             theirs[member.entity_id].add((member.document, member.name))
         for e in found[:_ROWS]:
-            why = self._why_apart(e, theirs[e.entity_id], known, stored)
+            why = self._why_apart(e, theirs[e.entity_id], known, stored) or _NOT_ENOUGH
             names = tuple(sorted(self.quotes.spelled(shared[e.entity_id])))
             yield Other(e.entity_id, e.name, e.type, e.wikidata_id, e.registry_id, e.mentions, names, why)
 
     def _why_apart(self, other: Entity, theirs: set[Part], known: Sequence[Judgement], stored: Sequence[Decision]) -> str:
+        """What keeps the two apart; "" when nothing does, but nothing unites them."""
         mine = self.entity
         for judgement in known:
             if judgement.kind == "different":
@@ -370,7 +417,7 @@ class _Explainer:
         for decision in stored:
             if decision.kind == "split" and not {n for _, n in theirs}.isdisjoint(decision.names):
                 return decision.verdict
-        return "a name in common is not enough: nothing in the documents says that they are one"
+        return ""
 
     def _spoken_of(self, judgement: Judgement) -> bool:
         return any(_covers(r, self.parts) for r in (judgement.subject, *judgement.others))
@@ -483,6 +530,26 @@ def show(explanation: Explanation, console: Console) -> None:
     for what, count in explanation.left_out.items():
         screen.line(0, (f"… and {count:,} more {what}", "dim"))
     screen.line(0, "")
+
+
+def show_two(between: Between, console: Console) -> None:
+    """Print what there is to say of two names: the explanation of the node that both are, else why they are several."""
+    screen = _Screen(console)
+    for explanation in between.together:
+        screen.line(0, ("One node", "bold green"))
+        show(explanation, console)
+    if not between.together:
+        screen.line(0, ("Not one node", "bold"))
+    for row in between.apart:
+        sides = [
+            f"{e.name}  {e.type}, {_many(e.mentions, 'mention')}  {e.wikidata_id or e.registry_id or e.entity_id}" for e in (row.a, row.b)
+        ]
+        screen.line(1, (" ≠ ".join(sides), "bold"))
+        screen.line(2, row.why)
+        said = "; ".join((*row.names.forbids, *row.names.reasons)) or row.names.kind
+        screen.line(
+            2, (f"their names alone: {'could be one thing' if row.names.same else 'two things'} ({row.names.score:g}): {said}", "dim")
+        )
 
 
 class _Screen:

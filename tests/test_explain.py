@@ -10,7 +10,7 @@ from rich.console import Console
 from small_state import fill
 from sqlalchemy import Connection
 
-from flows.explaining import MOST, Explanation, as_json, explain, explain_ids, show
+from flows.explaining import MOST, Between, Explanation, as_json, explain, explain_ids, explain_two, show, show_two, two_as_json
 from ingest.errors import WrongUse
 from resolution import decisions, entities, identity, links
 from resolution.candidates import Item
@@ -58,6 +58,12 @@ def one(connection: Connection, what: str) -> Explanation:
 def printed(explanation: Explanation, terminal: bool = False) -> str:
     stream = io.StringIO()
     show(explanation, Console(file=stream, force_terminal=terminal, width=100, color_system="standard" if terminal else None))
+    return stream.getvalue()
+
+
+def shown_two(between: Between) -> str:
+    stream = io.StringIO()
+    show_two(between, Console(file=stream, width=100))
     return stream.getvalue()
 
 
@@ -181,6 +187,33 @@ def test_why_two_of_one_name_are_apart(tmp_path: Path, mine: dict[str, str], the
         entities.replace(connection, gone, two, [], members)
         decisions.replace(connection, ["ur"], [])
         assert explain(connection, "Ur")[0].others[0].why.startswith(why)
+
+
+def test_two_names_of_one_node_are_explained_by_it(connection: Connection) -> None:
+    between = explain_two(connection, "NSA", "norwegian sea authority")
+    assert [e.entity.registry_id for e in between.together] == ["ex:nsa"]
+    assert not between.apart
+    assert two_as_json(between)["same"] is True
+    assert shown_two(between).startswith("One node\n")
+
+
+def test_two_names_of_two_nodes_are_told_apart_with_the_reason_and_what_the_names_say(connection: Connection) -> None:
+    between = explain_two(connection, "Ingrid Halvorsen", "Per Halvorsen")
+    (apart,) = between.apart
+    assert (between.together, apart.a.name, apart.b.name) == ((), "Ingrid Halvorsen", "Per Halvorsen")
+    assert apart.why.startswith("a person judged them different")
+    assert "given names differ" in apart.names.forbids[0]
+    assert two_as_json(between)["same"] is False
+    assert "Ingrid Halvorsen  PERSON" in shown_two(between) and "two things" in shown_two(between)
+
+
+def test_two_without_a_name_in_common_are_told_so(connection: Connection) -> None:
+    (apart,) = explain_two(connection, "Halden ASA", "Norwegian Sea Authority").apart
+    assert apart.why.startswith(("different registry ids", "no document uses"))
+    (apart,) = explain_two(connection, "Bergen", "Norway").apart
+    assert apart.why == "no document uses a name of the one for the other"
+    with pytest.raises(WrongUse, match="Nothing here is called"):
+        explain_two(connection, "Bergen", "Nowhere at all")
 
 
 def test_an_abstention_is_a_doubt_with_its_margin(tmp_path: Path) -> None:

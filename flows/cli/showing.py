@@ -231,6 +231,7 @@ def explain(
     what: Annotated[
         str, typer.Argument(metavar="NAME-or-ID", help="A name as it stands in a document, an entity's id, a registry or a Wikidata id.")
     ],
+    other: Annotated[str | None, typer.Argument(metavar="OTHER", help="A second one: are the two one node, and why, or why not?")] = None,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -239,6 +240,13 @@ def explain(
     from flows import explaining
 
     with reading(home, config) as (_, connection):
+        if other is not None:
+            between = explaining.explain_two(connection, what, other)
+            if as_json:
+                print_json(explaining.two_as_json(between))
+            else:
+                explaining.show_two(between, out)
+            return
         found = explaining.explain(connection, what)
     if as_json:
         print_json([explaining.as_json(e) for e in found])

@@ -18,7 +18,7 @@ from resolution.grouping import Grouping, Name, Span, apply_rules
 from resolution.names import normalise, region_of
 from resolution.units import DocumentName
 
-GROUPING_VERSION = 3
+GROUPING_VERSION = 4
 """Raise when a rule or a table changes what `group` answers: the stage is then done again for every document."""
 
 

@@ -73,6 +73,7 @@ _ALIAS_BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _TICKER = re.compile(r"[A-Z]{2,5}")
+_QUOTED = re.compile(r"[A-Z]{2,5}\.[A-Z]{1,2}")  # with its exchange: "VLMR.L"
 _MARKS = frozenset({"TM", "R", "C"})
 _SMALL = frozenset({"of", "the", "and", "for", "in", "on", "de", "la", "et", "du", "des", "und", "&", "at", "to", "a"})
 
@@ -137,11 +138,13 @@ def _aliases_in_text(g: Grouping) -> None:
     spans = sorted((span, n.name) for n in g.in_order for span in n.spans)
     for i, ((start, end), key) in enumerate(spans):
         name = g.names[key]
-        found = _IN_BRACKETS.match(g.text, end)
-        if found:
+        for found in _bracketed(g.text, end):
             short = by_surface.get(found[2]) or g.names.get(normalise(found[2]))
             listed = not g.is_place(name.name) and (  # "its shares are traded in London (LSE: VLMR)"
-                found[1] or "<" in found[0] or (bool(_TICKER.fullmatch(found[2])) and name.legal and not is_place_name(normalise(found[2])))
+                found[1]
+                or "<" in found[0]
+                or _QUOTED.fullmatch(found[2])
+                or (bool(_TICKER.fullmatch(found[2])) and name.legal and not is_place_name(normalise(found[2])))
             )
             if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):
                 g.attach(short, name, "alias", (start, found.end()))
@@ -154,6 +157,13 @@ def _aliases_in_text(g: Grouping) -> None:
         if _ALIAS_BETWEEN.fullmatch(between) or (between.strip() == "(" and abbreviates(max(name.surfaces), other.surfaces)):
             short, full = (name, other) if len(name.name) < len(other.name) else (other, name)
             g.attach(short, full, "alias", (start, next_end))
+
+
+def _bracketed(text: str, end: int) -> Iterator[re.Match[str]]:
+    """What stands in brackets behind a name, one after the other: "General Mills (GIS.N) (GMI)"."""
+    while found := _IN_BRACKETS.match(text, end):
+        yield found
+        end = found.end()
 
 
 def abbreviates(short: str, surfaces: Iterable[str]) -> bool:

@@ -55,6 +55,8 @@ TOGETHER = [
     ("the [RFS|ORG] and the [Australia Rural Fire Service|ORG]", "RFS", "Australia Rural Fire Service"),
     ("[Ashland Oil Inc|ORG] <[ASH|ORG]> rose.", "ASH", "Ashland Oil Inc"),
     ("[Apple Inc.|ORG] (NASDAQ: [AAPL|ORG]) rose.", "AAPL", "Apple Inc."),
+    ("[Velmora Mining|ORG] ([VLMR.L|ORG]) rose.", "VLMR.L", "Velmora Mining"),
+    ("[Arden Electric Co Plc|ORG] ([ARDE.L|ORG]) ([AEC|ORG]) rose.", "AEC", "Arden Electric Co Plc"),
     ("[Meta Platforms|ORG], formerly known as [Facebook|ORG], rose.", "Facebook", "Meta Platforms"),
     ("[Toyota Motor Corp.|ORG] rose. [Toyota|ORG] fell.", "Toyota", "Toyota Motor Corp."),
     ("[Boston Red Sox|ORG] won. The [Red Sox|ORG] lost.", "Red Sox", "Boston Red Sox"),

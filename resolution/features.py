@@ -42,6 +42,7 @@ FEATURES = (
     "similarity",  # Jaro-Winkler of name and label
     "further words",  # log of how many words the label has that the name has not
     "missing words",  # log of how many the name has that the label has not
+    "missing words told",  # share of these that the description or an alias has ("Massachusetts" of "Cambridge, Massachusetts")
     "label of several",  # the name is the label and has several words
     "common noun",  # the label begins in lower case, the name with a capital
     # what the item is
@@ -186,6 +187,7 @@ class ItemWords:
     phrase: str  # the label's words between blanks
     description: tuple[str, ...]
     aliases: tuple[str, ...]  # like `phrase`, the longer ones
+    alias_words: frozenset[str]  # that the label has not
     types: frozenset[str]  # empty when nothing tells
     prominence: float
     initials: tuple[str, ...]
@@ -196,13 +198,15 @@ def item_words(item: Item) -> ItemWords:
     """Prepare an item: worth keeping for as long as the item is asked for again."""
     label = tuple(tokens_of(item.label))
     description = tuple(dict.fromkeys(t for t in tokens_of(item.description or "") if t not in STOP_WORDS and len(t) > 1))
-    phrases = dict.fromkeys(f" {' '.join(tokens_of(a))} " for a in item.aliases)
+    aliases = [tokens_of(a) for a in item.aliases]
+    phrases = dict.fromkeys(f" {' '.join(tokens)} " for tokens in aliases)
     return ItemWords(
         item,
         label,
         f" {' '.join(label)} ",
         description,
         tuple(p for p in phrases if len(p) > 6),
+        frozenset(t for tokens in aliases for t in tokens if t not in label),
         infer_types(item),
         prominence(item),
         initials_of(item.label),
@@ -318,6 +322,7 @@ def features_of(
     exact_alias = not name.surfaces.isdisjoint(item.item.aliases)
     is_alias = exact_alias or "alias" in matches or "exact alias" in matches
     part = bool(name.tokens) and name.tokens < frozenset(item.label)
+    missing = name.tokens.difference(item.label)
     beyond = [t for t in item.label if t not in name.tokens and t not in STOP_WORDS]
     telling = [t for t in beyond if not is_generic_word(t)]
     generic = len(beyond) - len(telling)
@@ -358,7 +363,8 @@ def features_of(
         float("number" in matches),
         JaroWinkler.similarity(name.surface, label),
         log1p(len(beyond)),
-        log1p(len(name.tokens.difference(item.label))),
+        log1p(len(missing)),
+        sum(t in item.alias_words or t in item.description for t in missing) / len(missing) if missing else 0.0,
         float(is_label and len(name.tokens) > 1),
         float(label[0].islower() and name.surface[0].isupper()),
         item.prominence,

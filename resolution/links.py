@@ -171,7 +171,7 @@ def pools(
                 item = candidate.item
                 words, kinds = out.get(item.id) or (prepared.get(item.id) or prepared.setdefault(item.id, item_words(item)), NO_MATCH)
                 out[item.id] = (words, kinds | {kind or candidate.match})
-        return out
+        return _told(name.name, out)
 
     for document in sorted(documents, key=lambda d: d.document):
         here = names.get(document.document, ())
@@ -190,6 +190,18 @@ def pools(
             first.append(Pool(name, words[name.name], head is not None, [item for _, item in chosen], matrix))
         _second_pass(first, weights)
         yield from first
+
+
+def _told(name: str, found: dict[str, tuple[ItemWords, frozenset[str]]]) -> dict[str, tuple[ItemWords, frozenset[str]]]:
+    """The items found for a normalised name, without those that are described as lying elsewhere than it says ("cambridge, massachusetts")."""
+    region = tokens_of(name.partition(",")[2])
+
+    def tells(item: ItemWords) -> bool:
+        return all(t in item.label or t in item.alias_words or t in item.description for t in region)
+
+    if not any(tells(item) for item, _ in found.values()):
+        return found
+    return {i: held for i, held in found.items() if tells(held[0]) or not held[0].description}
 
 
 def _kinds(found: Mapping[str, tuple[ItemWords, frozenset[str]]], item: str) -> frozenset[str]:
@@ -248,11 +260,13 @@ def _queries(name: DocumentName) -> dict[str, str]:
 
 def _variants(name: DocumentName, well_known: bool) -> dict[str, str]:
     """Further names to look up, with the kind of match that each makes: the singular or plural; for a name that nothing answers to, its beginnings and ends of two
-    words or more."""
+    words or more, and what stands before its region ("Cambridge, Massachusetts")."""
     made: dict[str, str] = {}
     if len(name.name) > 4 and not name.name.endswith("ss"):
         made[name.surface.removesuffix("s") if name.name.endswith("s") else name.surface + "s"] = "number"
     if not well_known:
+        if "," in name.name:
+            made[name.name.partition(",")[0]] = "part"
         words = name.surface.split()
         made |= {" ".join(part): "part" for n in range(2, len(words)) for part in (words[:n], words[-n:])}
     return made

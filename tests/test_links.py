@@ -28,6 +28,8 @@ ITEMS = [
     Item("Q65488", "Friedrich Merkel", (), "German anatomist", ("PERSON",), None, "Q65488"),
     Item("Q228024", "John Weller", (), None, ("PERSON",), None, "Q228024"),
     Item("Q228025", "John Weller", (), None, ("PERSON",), None, "Q228025"),
+    Item("Q350", "Cambridge", (), "city in Cambridgeshire, England", ("PLACE",), None, "Q350"),
+    Item("Q49111", "Cambridge", (), "city in Middlesex County, Massachusetts", ("PLACE",), None, "Q49111"),
     Item("Q183", "Germany", (), "country in Europe", ("PLACE",), None, "Q183"),
 ]
 
@@ -65,6 +67,13 @@ def test_the_document_tells_namesakes_apart(base: KnowledgeBase) -> None:
     assert texas.candidates[0]["score"] - next(c["score"] for c in texas.candidates if c["id"] == "Q90") > (
         next(c["score"] for c in france.candidates if c["id"] == "Q830149") - france.candidates[0]["score"]
     )
+
+
+def test_what_the_name_says_more_than_the_label_is_looked_for_in_the_description(base: KnowledgeBase) -> None:
+    link = linked(base, "They met in Cambridge, Massachusetts.", named("Cambridge, Massachusetts", "GPE"))["cambridge, massachusetts"]
+    assert link.candidate == "Q49111"
+    assert link.candidates[0]["features"]["missing words told"] == 1
+    assert linked(base, "They met in Cambridge.", named("Cambridge", "GPE"))["cambridge"].candidate == "Q350"
 
 
 def test_a_short_form_follows_its_longer_name(base: KnowledgeBase) -> None:

@@ -1,7 +1,7 @@
 """From sources to entities, step by step: what is out of date is done, in batches, and nothing else."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from flows import extraction, loading, reading, resolving, runs, stage_keys
@@ -68,42 +68,42 @@ def read_documents(run: Run, scan: Scan) -> None:
 
 
 def find_chunks(run: Run) -> None:
-    _in_batches(run, "chunks", "Cutting chunks", _keys(run)["chunks"], extraction.chunk_batch)
+    _in_batches(run, "chunks", "Cutting chunks", extraction.chunk_batch)
 
 
 def find_mentions(run: Run) -> None:
     recognition = extraction.Recognition(run)
-    _in_batches(run, "mentions", "Finding mentions", _keys(run)["mentions"], lambda _, batch: recognition.batch(batch))
+    _in_batches(run, "mentions", "Finding mentions", lambda _, batch: recognition.batch(batch))
 
 
 def find_relations(run: Run) -> None:
-    _in_batches(run, "relations", "Finding relations", _keys(run)["relations"], extraction.relate_batch)
+    _in_batches(run, "relations", "Finding relations", extraction.relate_batch)
     run.pipelines.close()  # no more texts are parsed, and what follows needs the room
 
 
 def name_mentions(run: Run) -> None:
-    _in_batches(run, "names", "Naming", _keys(run)["names"], resolving.name_batch)
+    _in_batches(run, "names", "Naming", resolving.name_batch)
 
 
 def link_names(run: Run) -> None:
     resolving.ask_wikidata(run)
-    _in_batches(run, "links", "Linking", _keys(run)["links"], resolving.link_batch)
+    _in_batches(run, "links", "Linking", resolving.link_batch)
 
 
 def resolve_entities(run: Run) -> None:
     with run.timings.stage("Resolving", None, "units") as stage:
-        result = resolving.resolve_all(run, _keys(run)["resolve"])
+        result = resolving.resolve_all(run, _keys(run, "resolve"))
         stage.advance(result.units)
 
 
-def _keys(run: Run) -> Mapping[str, Mapping[str, str]]:
+def _keys(run: Run, stage: str) -> stage_keys.Keys:
     with run.engine.connect() as connection:
-        return stage_keys.all_keys(connection, run.settings, run.knowledge)
+        return stage_keys.keys_of(stage, connection, run.settings, run.knowledge)
 
 
-def _in_batches(run: Run, stage: str, title: str, keys: Mapping[str, str], do: Callable[[Run, Batch], int]) -> None:
+def _in_batches(run: Run, stage: str, title: str, do: Callable[[Run, Batch], int]) -> None:
     """Do a stage for the documents that are out of date for it, a task a batch, with a clean point before each."""
-    batches = out_of_date(run, stage, keys)
+    batches = out_of_date(run, stage, _keys(run, stage))
     do_batch = run.as_task(do, title.lower())
     with run.timings.stage(title, sum(len(b.documents) for b in batches), "documents") as shown:
         for batch in batches:

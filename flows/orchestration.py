@@ -34,8 +34,6 @@ def environment(home: Home, verbose: bool = False) -> dict[str, str]:
         "PREFECT_HOME": str(home.prefect.resolve()),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
-        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",  # none is used, and they cost a new home's first run some seconds
         "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING" if verbose else "CRITICAL",

@@ -42,7 +42,7 @@ def pending(it: Opened, connection: Connection) -> dict[str, int]:
     """What the state is waiting for: documents by stage that is out of date, and names that Wikidata has not answered."""
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
-        keys = stage_keys.all_keys(connection, it.settings, knowledge)
+        keys = {stage: stage_keys.keys_of(stage, connection, it.settings, knowledge) for stage in stage_keys.STAGES}
         found = {f"documents for {stage}": len(stages.outdated(connection, stage, keys[stage])) for stage in stage_keys.STAGES}
     finally:
         knowledge.close()
@@ -60,7 +60,7 @@ def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletio
     comes = coming.look(connection, scan, it.settings, allow_deletions)
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
-        keys = stage_keys.all_keys(connection, it.settings, knowledge)
+        keys = {stage: stage_keys.keys_of(stage, connection, it.settings, knowledge) for stage in stage_keys.STAGES}
         outdated = {stage: stages.outdated(connection, stage, keys[stage]) for stage in stage_keys.STAGES}
         names, asked = _names_coming(connection, comes), list(names_to_ask(connection))
         known = _count(connection, document_names)

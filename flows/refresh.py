@@ -70,7 +70,7 @@ def _rename(run: Run) -> None:
             do(run, batch)
 
 
-def _keys(run: Run, stage: str, of_held_mentions: bool) -> dict[str, str]:
+def _keys(run: Run, stage: str, of_held_mentions: bool) -> stage_keys.Keys:
     """The keys that every document's `stage` should be marked with."""
     with run.engine.connect() as connection:
-        return dict(stage_keys.all_keys(connection, run.settings, run.knowledge, of_held_mentions)[stage])
+        return stage_keys.keys_of(stage, connection, run.settings, run.knowledge, of_held_mentions)

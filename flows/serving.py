@@ -4,32 +4,27 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import psutil
-import requests
 from cronsim import CronSim, CronSimError
 
 from flows import orchestration, runs
 from flows.home import Home
+from flows.prefect_server import prefect_server
 from flows.progress import console
 from flows.runs import RunRecord
 from flows.settings import load_settings
-from ingest.errors import ServerAway, Stop, WrongUse
+from ingest.errors import Stop, WrongUse
 
 _EVERY = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_SERVER_START = 120.0  # seconds until a server that we started has to answer
 
 
 @dataclass(frozen=True)
@@ -73,8 +68,9 @@ def serve(home: Home, paths: list[str], schedule: Schedule, registry: str | None
     signal.signal(signal.SIGTERM, _end)  # until Prefect's runner listens itself: the server that we start must not stay behind
     schedule.last_due(datetime.now(UTC))
     orchestration.prepare(home, verbose)
-    with prefect_server(home) as url:
-        os.environ["PREFECT_API_URL"] = url
+    with prefect_server(home, schedules=True) as server:
+        server.wait()
+        os.environ["PREFECT_API_URL"] = server.url
         from flows.scheduled import scheduled_ingest
 
         parameters: dict[str, Any] = {
@@ -86,7 +82,7 @@ def serve(home: Home, paths: list[str], schedule: Schedule, registry: str | None
         name = f"{home.path.resolve().name}-{abs(hash_of(home.path.resolve()))}"
         drop_late_runs(name)
         console.print(
-            f"Serving [bold]{home.path}[/bold] {f'by cron {schedule.cron!r} (UTC)' if schedule.cron else f'every {schedule.every}'}; Prefect at {url}"
+            f"Serving [bold]{home.path}[/bold] {f'by cron {schedule.cron!r} (UTC)' if schedule.cron else f'every {schedule.every}'}; Prefect at {server.url}"
         )
         if missed(schedule, _history(home, config), datetime.now(UTC)):
             console.print("A run was due while nobody served: it is caught up now, once.")
@@ -161,52 +157,3 @@ def _history(home: Home, config: str | None) -> list[RunRecord]:
     engine = home.open(load_settings(home.path, Path(config) if config else None))
     with engine.connect() as connection:
         return runs.load(connection)
-
-
-@contextmanager
-def prefect_server(home: Home) -> Iterator[str]:
-    """The API URL of a Prefect server: the user's (PREFECT_API_URL), else one for this home that we start for as long as the context lasts.
-
-    Raises ServerAway when it does not answer.
-    """
-    url = os.environ.get("PREFECT_API_URL")
-    if url:
-        if not _answers(url):
-            raise ServerAway(
-                f"The Prefect server at {url} (PREFECT_API_URL) does not answer. Start it, or unset the variable: then one is started for you."
-            )
-        yield url
-        return
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}/api"
-    with (home.prefect / "server.log").open("ab") as log:
-        command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-        environment = orchestration.environment(home) | os.environ
-        server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=environment)
-    try:
-        deadline = time.monotonic() + _SERVER_START
-        while not _answers(url):
-            if server.poll() is not None or time.monotonic() > deadline:
-                raise ServerAway(f"The Prefect server could not be started; {home.prefect / 'server.log'} says why.")
-            time.sleep(0.3)
-        yield url
-    finally:
-        server.terminate()
-        try:
-            server.wait(15)
-        except subprocess.TimeoutExpired:
-            orchestration.end_with_children(psutil.Process(server.pid))
-
-
-def _answers(url: str) -> bool:
-    try:
-        return requests.get(f"{url}/health", timeout=2).ok
-    except requests.RequestException:
-        return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

@@ -73,23 +73,26 @@ def _after(before: Keys, *parts: str) -> dict[str, str]:
     return {d: content_hash(base, key) for d, key in before.items()}
 
 
-def all_keys(connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False) -> dict[str, Keys]:
-    """The keys of all stages, by stage, in order.
+def keys_of(stage: str, connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False) -> Keys:
+    """The keys of one of STAGES.
 
     With `of_held_mentions` names, links and entities are to rest on the mentions as they are, though these may be out of date;
     a document whose present text has none yet keeps the names that it has.
     """
-    mentioned = mention_keys(connection, settings, knowledge.registry)
-    every = dict.fromkeys(mentioned, "")
+    if stage == "chunks":
+        return chunk_keys(connection, settings)
     if of_held_mentions:
-        mentioned = stages.held(connection, "mentions")
+        mentioned: Keys = stages.held(connection, "mentions")
+    else:
+        mentioned = mention_keys(connection, settings, knowledge.registry)
+    if stage == "mentions":
+        return mentioned
+    if stage == "relations":
+        return relation_keys(mentioned)
     named = name_keys(mentioned, settings)
+    if stage == "names":
+        return named
     linked = link_keys(named, knowledge, knowledge.answers(connection))
-    return {
-        "chunks": chunk_keys(connection, settings),
-        "mentions": mentioned,
-        "relations": relation_keys(mentioned),
-        "names": named,
-        "links": linked,
-        "resolve": resolve_keys(every | linked, settings),
-    }
+    if stage == "links":
+        return linked
+    return resolve_keys(dict.fromkeys(documents.digests(connection), "") | linked, settings)

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import NullPool, create_engine, make_url, text
 
-from flows import serving
 from flows.home import Home
+from flows.prefect_server import prefect_server
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SERVER = _ROOT.parent / "shared" / "neo4j" / "server"
@@ -99,8 +99,9 @@ def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The API URL of a Prefect server that runs share, since one of its own costs a run ten seconds."""
     home = Home(tmp_path_factory.mktemp("prefect"))
     home.prefect.mkdir()
-    with serving.prefect_server(home) as url:
-        yield url
+    with prefect_server(home) as server:
+        server.wait()
+        yield server.url
 
 
 @pytest.fixture

@@ -25,11 +25,6 @@ def as_stop(error: BaseException) -> Stop:
         return error
     if isinstance(error, OSError) and error.errno in _DISK:
         return _disk(error)
-    if "ephemeral Prefect API server" in str(error):
-        return ServerAway(
-            "Prefect's server did not start within two minutes. Is the machine very busy? Nothing is lost: run the same command again, "
-            "or set PREFECT_API_URL to a server that runs."
-        )
     return _of_database(error) or _defect(error)
 
 

@@ -1,6 +1,8 @@
 """Commands that run the flows: ingest, communities, plan, serve."""
 
-from contextlib import ExitStack
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -40,22 +42,36 @@ def ingest(
     place = Home(home)
     with place.held():  # first: two that start at once must not both make the state
         _check(place.make(load_settings(home, config)), paths, registry)
-        orchestration.prepare(place, verbose)
-        from flows.nightly import ingest_and_summarize
+        with _orchestrated(place, verbose):
+            from flows.nightly import ingest_and_summarize
 
-        orchestration.watch_interrupts()
-        report = ingest_and_summarize(
-            [str(p) for p in paths],
-            str(home),
-            str(config) if config else None,
-            str(registry) if registry else None,
-            allow_deletions,
-            keep_gone,
-        )
+            report = ingest_and_summarize(
+                [str(p) for p in paths],
+                str(home),
+                str(config) if config else None,
+                str(registry) if registry else None,
+                allow_deletions,
+                keep_gone,
+            )
     if as_json:
         print_json(report)
     else:
         _show(report, place)
+
+
+@contextmanager
+def _orchestrated(home: Home, verbose: bool) -> Iterator[None]:
+    """Prefect, ready for a run of a home that is held; what is slow to import is imported while its server starts."""
+    orchestration.prepare(home, verbose)
+    orchestration.watch_interrupts()
+    from flows.prefect_server import prefect_server
+
+    with prefect_server(home) as server:
+        os.environ["PREFECT_API_URL"] = server.url
+        from flows import nightly  # noqa: F401
+
+        server.wait()
+        yield
 
 
 def _check(engine: Engine, paths: list[str], registry: Path | None) -> None:
@@ -82,11 +98,9 @@ def communities(
     """Divide the graph into communities and summarise them, alone."""
     place = Home(home)
     place.open(load_settings(home, config)).dispose()
-    with place.held():
-        orchestration.prepare(place, verbose)
+    with place.held(), _orchestrated(place, verbose):
         from flows.nightly import summarize
 
-        orchestration.watch_interrupts()
         report = summarize(str(home), str(config) if config else None, fresh)
     if as_json:
         print_json(report)

@@ -166,4 +166,5 @@ def delete_where_in(connection: Connection, column: Column[Any], values: Sequenc
 def select_where_in(connection: Connection, statement: Any, column: Any, values: Sequence[Any], size: int = 500) -> Iterator[Any]:
     """Rows of `statement` whose `column` holds one of `values`, asked for in batches, in the order of `values`' batches."""
     for batch in batched(values, size):
-        yield from connection.execute(statement.where(column.in_(batch)))
+        for rows in connection.execute(statement.where(column.in_(batch))).partitions(100):
+            yield from rows

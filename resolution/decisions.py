@@ -4,7 +4,6 @@ What is decided inside one document stands with its names (document_names) and l
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, Text, select
@@ -29,7 +28,7 @@ decisions = Table(
 def replace(connection: Connection, scopes: Sequence[str], made: Iterable[Decision]) -> None:
     """Withdraw the decisions of these scopes, store the ones made now."""
     delete_where_in(connection, decisions.c.scope, sorted(set(scopes)))
-    insert_rows(connection, decisions, map(asdict, made))
+    insert_rows(connection, decisions, map(vars, made))
 
 
 def load(connection: Connection, scopes: Sequence[str] | None = None) -> Iterator[Decision]:

@@ -7,7 +7,7 @@ a shortened organisation's name, "the Court". This is worth more than all that i
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
@@ -155,8 +155,8 @@ def replace(connection: Connection, documents: Sequence[str], names: Iterable[Do
     """Store the names and the mentions' names of these documents in place of what they held before."""
     delete_where_in(connection, document_names.c.document, documents)
     delete_where_in(connection, mention_names.c.document, documents)
-    insert_rows(connection, document_names, (asdict(n) for n in names))
-    insert_rows(connection, mention_names, (asdict(m) for m in mentions))
+    insert_rows(connection, document_names, map(vars, names))
+    insert_rows(connection, mention_names, map(vars, mentions))
 
 
 def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[DocumentName]:
@@ -166,8 +166,7 @@ def load(connection: Connection, documents: Sequence[str] | None = None) -> Iter
         connection.execute(statement) if documents is None else select_where_in(connection, statement, document_names.c.document, documents)
     )
     for row in rows:
-        values = dict(row._mapping)
-        yield DocumentName(**{**values, "evidence": tuple((a, b) for a, b in values["evidence"])})
+        yield DocumentName(*(*row[:6], tuple((a, b) for a, b in row.evidence)))
 
 
 def load_mentions(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[MentionName]:

@@ -1,7 +1,7 @@
 """Entities: the things that names stand for, their aliases, and which (document, name) belongs to which."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Table, Text, or_, select
@@ -84,9 +84,9 @@ def replace(
     ids = sorted(set(gone))
     for table in (entities, aliases, memberships):
         delete_where_in(connection, table.c.entity_id, ids)
-    insert_rows(connection, entities, map(asdict, new))
-    insert_rows(connection, aliases, map(asdict, new_aliases))
-    insert_rows(connection, memberships, map(asdict, new_memberships))
+    insert_rows(connection, entities, map(vars, new))
+    insert_rows(connection, aliases, map(vars, new_aliases))
+    insert_rows(connection, memberships, map(vars, new_memberships))
 
 
 def load(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Entity]:

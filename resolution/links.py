@@ -1,7 +1,7 @@
 """Links: what the registry and the knowledge sources say of each (document, name)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Column, Connection, Float, Table, Text, select
@@ -56,27 +56,24 @@ links = Table(
 def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Link]) -> None:
     """Put the links of these documents in place of the ones before."""
     delete_where_in(connection, links.c.document, documents)
-    insert_rows(connection, links, (asdict(row) for row in rows))
+    insert_rows(connection, links, map(vars, rows))
 
 
 def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
     """The links of these documents (of all without), sorted within batches."""
     for row in _rows(connection, list(links.c), documents):
-        yield Link(**{**row, "candidates": tuple(row["candidates"])})
+        yield Link(*(*row[:7], tuple(row.candidates), row.weights_version))
 
 
 def load_bare(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Link]:
     """Like `load`, without the candidates: they are most of what there is to read."""
     for row in _rows(connection, [c for c in links.c if c is not links.c.candidates], documents):
-        yield Link(**row)
+        yield Link(*(*row[:7], (), row.weights_version))
 
 
-def _rows(connection: Connection, columns: Sequence[Column[Any]], documents: Sequence[str] | None) -> Iterator[Mapping[Any, Any]]:
+def _rows(connection: Connection, columns: Sequence[Column[Any]], documents: Sequence[str] | None) -> Iterable[Any]:
     statement = select(*columns).order_by(links.c.document, links.c.name)
-    rows: Iterable[Any] = (
-        connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
-    )
-    return (row._mapping for row in rows)
+    return connection.execute(statement) if documents is None else select_where_in(connection, statement, links.c.document, documents)
 
 
 def decision(link: Link, spans: Sequence[tuple[int, int]]) -> Decision:

@@ -182,7 +182,7 @@ def _touched(
         return {k: [*(u for u in stored.get(k, ()) if u[0] not in moving), *changed_under.get(k, ())] for k in asked}
 
     def keys_of(asked: Sequence[UnitKey]) -> dict[UnitKey, Iterable[str]]:
-        stored = unit_index.keys_of_documents(connection, sorted({d for d, _ in asked}.difference(moving)))
+        stored = unit_index.keys_of_units(connection, [u for u in asked if u[0] not in moving])
         return {u: keys[u] if u in keys else stored.get(u, ()) for u in asked}
 
     found = closure({k for held in (*keys.values(), *before.values()) for k in held}, units_of, keys_of)

@@ -1,10 +1,11 @@
 """Under which block keys each unit stood when it was last solved: how a change finds the blocks that it touches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Column, Connection, Index, Table, Text, select
 
-from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
+from ingest.state import batched, delete_where_in, insert_rows, metadata, select_where_in
 
 UnitKey = tuple[str, str]  # (document, head)
 
@@ -30,6 +31,18 @@ def keys_of_documents(connection: Connection, documents: Sequence[str]) -> dict[
     return _grouped(select_where_in(connection, select(unit_keys), unit_keys.c.document, documents))
 
 
+def keys_of_units(connection: Connection, units: Sequence[UnitKey]) -> dict[UnitKey, set[str]]:
+    """The stored keys of these units; what was never stored is left out."""
+    found: dict[UnitKey, set[str]] = {}
+    for batch in batched(sorted(units), 500):
+        u = unit_keys.c
+        # Rows of other pairs come along and are dropped: SQLite finds documents by its index, but pairs only by reading everything.
+        statement = select(unit_keys).where(u.document.in_({d for d, _ in batch}), u.head.in_({h for _, h in batch}))
+        held = _grouped(connection.execute(statement))
+        found |= {unit: held[unit] for unit in batch if unit in held}
+    return found
+
+
 def units_under(connection: Connection, keys: Sequence[str]) -> dict[str, list[UnitKey]]:
     """For each of these keys, the units that stand under it."""
     found: dict[str, list[UnitKey]] = {}
@@ -43,7 +56,7 @@ def known_documents(connection: Connection) -> set[str]:
     return set(connection.execute(select(unit_keys.c.document).distinct()).scalars())
 
 
-def _grouped(rows: Iterator[tuple[str, str, str]]) -> dict[UnitKey, set[str]]:
+def _grouped(rows: Iterable[Any]) -> dict[UnitKey, set[str]]:
     keys: dict[UnitKey, set[str]] = {}
     for document, head, key in rows:
         keys.setdefault((document, head), set()).add(key)

@@ -9,10 +9,11 @@ what bounds the whole pipeline, and a vector of a long card says little about it
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from graph.relations import SYMMETRIC, EntityRelation, entity_relations
+from graph.relations import SYMMETRIC, Relation, relation_weights
 from resolution import entities
 from resolution.entities import Alias, Entity
 
@@ -37,8 +38,7 @@ class Card:
     text: str
 
 
-@dataclass(frozen=True)
-class Tie:
+class Tie(NamedTuple):
     """One relation as an entity's card shows it: "acquire", "acquire (by)" or, for mere neighbours, ""; and the other's name."""
 
     word: str
@@ -52,21 +52,21 @@ def cards(connection: Connection) -> Iterator[Card]:
     aliases: dict[str, list[Alias]] = defaultdict(list)
     for alias in entities.load_aliases(connection):
         aliases[alias.entity_id].append(alias)
-    ties = ties_of(known, entity_relations(connection))
+    ties = ties_of(known, relation_weights(connection))
     for entity_id in sorted(known):
         yield Card(entity_id, text_of(known[entity_id], aliases[entity_id], ties.get(entity_id, ())))
 
 
-def ties_of(known: Mapping[str, Entity], relations: Iterable[EntityRelation]) -> dict[str, list[Tie]]:
+def ties_of(known: Mapping[str, Entity], weights: Mapping[Relation, int]) -> dict[str, list[Tie]]:
     """Every entity's relations, seen from it. Relations to an entity that is not `known` are left out."""
     ties: dict[str, list[Tie]] = defaultdict(list)
-    for r in relations:
-        source, target = known.get(r.source), known.get(r.target)
+    for (source_id, target_id, type_, predicate), weight in weights.items():
+        source, target = known.get(source_id), known.get(target_id)
         if source is None or target is None:
             continue
-        word = "" if r.type == SYMMETRIC else (r.predicate or r.type.replace("_", " "))
-        ties[r.source].append(Tie(word, target.name, r.weight))
-        ties[r.target].append(Tie(word if r.type == SYMMETRIC else f"{word} (by)", source.name, r.weight))
+        word = "" if type_ == SYMMETRIC else (predicate or type_.replace("_", " "))
+        ties[source_id].append(Tie(word, target.name, weight))
+        ties[target_id].append(Tie(word if type_ == SYMMETRIC else f"{word} (by)", source.name, weight))
     return ties
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
-from graph.relations import RESTS_ON, SYMMETRIC, entity_relations
+from graph.relations import RESTS_ON, SYMMETRIC, relation_weights
 from ingest.editions import Editions, editions_of
 from ingest.state import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from resolution import entities
@@ -98,10 +98,8 @@ def read_graph(connection: Connection) -> EntityGraph:
     """The entity graph of the state: the weight of a pair is the sum over its relations, typed ones counting double."""
     nodes = {e.entity_id: Node(e.name, e.mentions) for e in entities.load(connection)}
     weights: dict[tuple[str, str], float] = defaultdict(float)
-    for relation in entity_relations(connection):
-        if relation.source != relation.target:
-            pair = (min(relation.source, relation.target), max(relation.source, relation.target))
-            weights[pair] += relation.weight * (1.0 if relation.type == SYMMETRIC else _TYPED_WEIGHT)
+    for (source, target, type_, _), weight in relation_weights(connection).items():
+        weights[min(source, target), max(source, target)] += weight * (1.0 if type_ == SYMMETRIC else _TYPED_WEIGHT)
     return EntityGraph(nodes, [(a, b, weights[a, b]) for a, b in sorted(weights)])
 
 

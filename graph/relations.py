@@ -1,13 +1,14 @@
 """What all documents together say of two entities: relations between their mentions, and peoples with their countries."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import Connection, Select, and_, case, func, select
 
 from graph.difference import by_code_point, rows_of
 from ingest.relations import relations
@@ -23,6 +24,10 @@ DEMONYM = "demonym_of"
 
 RESTS_ON = (relations, mention_names, memberships, entities)
 """The tables that `entity_relations` reads."""
+
+
+Relation = tuple[str, str, str, str]
+"""(source, target, type, predicate)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +88,36 @@ def _first_mentions(connection: Connection, names: dict[str, set[str]]) -> dict[
     return {entity: tuple(sorted(found.values())) for entity, found in first.items()}
 
 
+def relation_weights(connection: Connection) -> Counter[Relation]:
+    """The weights of all `entity_relations`, in no order: a third of the time where nobody asks for the evidence."""
+    weights = _weights(connection)
+    weights.update({(r.source, r.target, r.type, r.predicate): r.weight for r in _demonyms(connection)})
+    return weights
+
+
 def ties_among(connection: Connection, entity_ids: Sequence[str]) -> dict[tuple[str, str], int]:
     """How many pieces of evidence tie each two of these entities (a few hundred at most), the smaller id first."""
     ties: dict[tuple[str, str], int] = defaultdict(int)
-    for r in _between_mentions(connection, entity_ids):
-        ties[min(r.source, r.target), max(r.source, r.target)] += r.weight
+    for (source, target, _, _), weight in _weights(connection, entity_ids).items():
+        ties[min(source, target), max(source, target)] += weight
     return ties
 
 
-def _between_mentions(connection: Connection, among: Sequence[str] | None = None) -> Iterator[EntityRelation]:
-    found = rows_of(connection, _relation_rows(connection, among))
-    for (source, target, type_, predicate), rows in groupby(found, key=lambda row: row[:4]):
-        evidence = tuple((row[4], row[5], row[6]) for row in rows)
-        yield EntityRelation(source, target, type_, predicate, evidence)
+def _weights(connection: Connection, among: Sequence[str] | None = None) -> Counter[Relation]:
+    told = _evidence(connection, among).subquery().c
+    return Counter(map(tuple, rows_of(connection, select(told.source, told.target, told.type, told.predicate))))
 
 
-def _relation_rows(connection: Connection, among: Sequence[str] | None) -> Any:
-    """(source, target, type, predicate, document, start, end) of every piece of evidence, sorted."""
+def _between_mentions(connection: Connection) -> Iterator[EntityRelation]:
+    told = _evidence(connection)
+    order = [by_code_point(connection, told.selected_columns[name]) for name in ("source", "target", "type", "predicate", "document")]
+    ordered = told.order_by(*order, relations.c.start_at, relations.c.end_at)
+    for (source, target, type_, predicate), rows in groupby(rows_of(connection, ordered), key=itemgetter(0, 1, 2, 3)):
+        yield EntityRelation(source, target, type_, predicate, tuple(map(itemgetter(4, 5, 6), rows)))
+
+
+def _evidence(connection: Connection, among: Sequence[str] | None = None) -> Select[Any]:
+    """(source, target, type, predicate, document, start_at, end_at) of every piece of evidence."""
     of_source, of_target = memberships.alias("of_source"), memberships.alias("of_target")
     source_name, target_name = mention_names.alias("source_name"), mention_names.alias("target_name")
     joined = (
@@ -110,15 +128,18 @@ def _relation_rows(connection: Connection, among: Sequence[str] | None) -> Any:
     )
     a, b = by_code_point(connection, of_source.c.entity_id), by_code_point(connection, of_target.c.entity_id)
     swapped = and_(relations.c.type == SYMMETRIC, a > b)
-    source, target = (
-        case((swapped, of_target.c.entity_id), else_=of_source.c.entity_id),
-        case((swapped, of_source.c.entity_id), else_=of_target.c.entity_id),
+    r = relations.c
+    columns = (
+        case((swapped, of_target.c.entity_id), else_=of_source.c.entity_id).label("source"),
+        case((swapped, of_source.c.entity_id), else_=of_target.c.entity_id).label("target"),
+        r.type,
+        func.coalesce(r.predicate, "").label("predicate"),
+        r.document,
+        r.start_at,
+        r.end_at,
     )
-    predicate = func.coalesce(relations.c.predicate, "")
-    columns = (source, target, relations.c.type, predicate, relations.c.document, relations.c.start_at, relations.c.end_at)
-    order = [*(by_code_point(connection, c) for c in columns[:5]), relations.c.start_at, relations.c.end_at]
     wanted = [] if among is None else [of_source.c.entity_id.in_(among), of_target.c.entity_id.in_(among)]
-    return select(*columns).select_from(joined).where(a != b, *wanted).order_by(*order)
+    return select(*columns).select_from(joined).where(a != b, *wanted)
 
 
 def _named(names: Any, start: Any, end: Any) -> Any:

@@ -6,30 +6,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.cards import Tie, text_of, ties_of
-from graph.relations import SYMMETRIC, EntityRelation
+from graph.relations import SYMMETRIC
 from resolution.entities import Alias, Entity
 
 AURELIA = Entity("a", "Aurelia Group", "ORG", description="German energy holding.")
-
-
-def relation(source: str, target: str, type_: str, predicate: str, weight: int = 1) -> EntityRelation:
-    return EntityRelation(source, target, type_, predicate, tuple(("d", i, i + 1) for i in range(weight)))
 
 
 def test_a_card_says_who_it_is_and_what_it_does() -> None:
     known = {e: Entity(e, name, "ORG") for e, name in (("b", "Borealis Grid"), ("m", "J. Moreau"), ("h", "Hamburg"), ("k", "Kiel"))} | {
         "a": AURELIA
     }
-    relations = [
-        relation("a", "b", "related_to", "acquire", 2),
-        relation("m", "a", "related_to", "lead"),
-        relation("a", "h", SYMMETRIC, ""),
-        relation("a", "k", SYMMETRIC, "", 3),
-        relation("a", "b", SYMMETRIC, "", 9),
-        relation("a", "gone", "related_to", "sell"),
-    ]
+    weights = {
+        ("a", "b", "related_to", "acquire"): 2,
+        ("m", "a", "related_to", "lead"): 1,
+        ("a", "h", SYMMETRIC, ""): 1,
+        ("a", "k", SYMMETRIC, ""): 3,
+        ("a", "b", SYMMETRIC, ""): 9,
+        ("a", "gone", "related_to", "sell"): 1,
+    }
     aliases = [Alias("a", "AG", 1), Alias("a", "Aurelia", 5), Alias("a", "aurelia group", 9)]
-    ties = ties_of(known, relations)
+    ties = ties_of(known, weights)
     assert text_of(AURELIA, aliases, ties["a"]) == (
         "Aurelia Group (organisation), also Aurelia, AG. German energy holding. acquire: Borealis Grid; lead (by): J. Moreau; with: Kiel, Hamburg."
     )
@@ -39,7 +35,7 @@ def test_a_card_says_who_it_is_and_what_it_does() -> None:
 
 def test_a_type_without_a_relation_name_stands_for_its_predicate() -> None:
     known = {"a": AURELIA, "b": Entity("b", "Borealis", "OTHER")}
-    ties = ties_of(known, [relation("a", "b", "attributed_to", "")])
+    ties = ties_of(known, {("a", "b", "attributed_to", ""): 1})
     assert text_of(known["b"], [], ties["b"]) == "Borealis. attributed to (by): Aurelia Group."
 
 

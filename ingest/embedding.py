@@ -1,5 +1,6 @@
 """Embeddings: texts to unit vectors, by any sentence-transformers model; every text is embedded once and kept by content."""
 
+import gc
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -65,6 +66,7 @@ class Embedder:
             model = SentenceTransformer(self._path, device=None if torch.cuda.is_available() else "cpu")
         except Exception as error:
             raise self._unusable(error) from error
+        gc.freeze()  # what was imported and loaded stays: the collector need not walk through it again and again
         return _in_bf16_if_as_good(model)
 
     def _unusable(self, error: Exception) -> WrongUse:

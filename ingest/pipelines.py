@@ -6,6 +6,7 @@ not survive a fork.
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import importlib.util
 import multiprocessing
@@ -55,9 +56,11 @@ def load_pipeline(name: str) -> Language:
     import spacy
 
     try:
-        return spacy.load(name)
+        pipeline = spacy.load(name)
     except (OSError, ValueError, ImportError) as error:
         raise WrongUse(f"The spaCy pipeline {name!r} does not load: {error}") from error
+    gc.freeze()  # what was imported and loaded stays: the collector need not walk through it again and again
+    return pipeline
 
 
 _WORTH_WORKERS = 200_000

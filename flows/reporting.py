@@ -2,6 +2,7 @@
 
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from flows.explaining import Quotes, as_json, explain_ids
 from flows.home import Home
 from flows.settings import load_settings
 from graph import communities, summaries
+from graph.communities import Community
 from graph.relations import ties_among
 from ingest import chunks, documents
 from ingest.state import select_where_in
@@ -48,6 +50,7 @@ def gather(connection: Connection) -> dict[str, Any]:
     history = runs.load(connection)
     last = history[-1]
     nodes = overview.nodes(connection)
+    divided = communities.load(connection).communities
     return {
         "run": last.run,
         "started": last.started,
@@ -60,8 +63,8 @@ def gather(connection: Connection) -> dict[str, Any]:
         "entities": [overview.as_row(n) for n in nodes[:LARGEST]],
         "merges": merges(connection),
         "explanations": [as_json(e) for e in explain_ids(connection, [n.entity.entity_id for n in nodes[:EXPLAINED]])],
-        "communities": _communities(connection),
-        "picture": _picture(connection, nodes),
+        "communities": _communities(connection, divided),
+        "picture": _picture(connection, nodes, divided),
     }
 
 
@@ -102,9 +105,9 @@ def merges(connection: Connection) -> dict[str, list[dict[str, Any]]]:
     return {"most": [row(d) for d in weakest[:MERGES]], "least": [row(d) for d in weakest[::-1][:MERGES]]}
 
 
-def _communities(connection: Connection) -> list[dict[str, Any]]:
+def _communities(connection: Connection, divided: Sequence[Community]) -> list[dict[str, Any]]:
     told = summaries.load(connection)
-    held = sorted(communities.load(connection).communities, key=lambda c: (c.level, -len(c.members), c.community_id))[:COMMUNITIES]
+    held = sorted(divided, key=lambda c: (c.level, -len(c.members), c.community_id))[:COMMUNITIES]
     said = [s.chunk for c in held for s in told.get(c.community_id, ())]
     document = dict(select_where_in(connection, select(chunks.chunks.c.chunk, chunks.chunks.c.document), chunks.chunks.c.chunk, said))
     return [
@@ -122,10 +125,10 @@ def _communities(connection: Connection) -> list[dict[str, Any]]:
     ]
 
 
-def _picture(connection: Connection, nodes: list[overview.Node]) -> dict[str, Any]:
+def _picture(connection: Connection, nodes: list[overview.Node], divided: Sequence[Community]) -> dict[str, Any]:
     """The most mentioned entities and what ties them, small enough to draw; `community` is that of the top level."""
     drawn = {n.entity.entity_id: n for n in nodes[:PICTURED]}
-    top = {e: c.community_id for c in communities.load(connection).communities if c.level == 0 for e in c.members}
+    top = {e: c.community_id for c in divided if c.level == 0 for e in c.members}
     shown = [
         {"id": i, "name": n.entity.name, "type": n.entity.type, "mentions": n.entity.mentions, "community": top.get(i)}
         for i, n in drawn.items()

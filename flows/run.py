@@ -71,7 +71,7 @@ class Run:
 
     @cached_property
     def embedder(self) -> Embedder:
-        return _embedder(self.settings.embedding_model)
+        return embedder(self.settings.embedding_model)
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -100,7 +100,7 @@ class Run:
 
 
 @cache
-def _embedder(model: str) -> Embedder:
+def embedder(model: str) -> Embedder:
     """The embedding model: the flows of one process load it once."""
     return Embedder(model)
 

@@ -74,6 +74,10 @@ class Embedder:
             f"The embedding model {self.name!r} cannot be loaded: {error}. Set POLYONYM_EMBEDDING_MODEL to a name or a folder with its tokenizer."
         )
 
+    def load(self) -> None:
+        """Load the model now, not at the first `encode`."""
+        _ = self._model
+
     @property
     def dimension(self) -> int:
         """Length of each vector."""

@@ -278,6 +278,8 @@ def touched_names(judgement: Judgement) -> set[str]:
 def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link]:
     """The links as judged: a person's word replaces what the weights say."""
     words = [j for j in known if j.kind == "link"]
+    if not words:
+        return list(links)
     result = []
     for link in links:
         spoken = [j for j in words if j.subject.means(link.name, link.document)]

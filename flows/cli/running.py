@@ -1,8 +1,8 @@
 """Commands that run the flows: ingest, communities, plan, serve."""
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -41,8 +41,10 @@ def ingest(
         raise WrongUse(f"The registry {registry} does not exist.")
     place = Home(home)
     with place.held():  # first: two that start at once must not both make the state
-        _check(place.make(load_settings(home, config)), paths, registry)
-        with _orchestrated(place, verbose):
+        settings = load_settings(home, config)
+        engine = place.make(settings)
+        _check(engine, paths, registry)
+        with _orchestrated(place, verbose, lambda: _load_model(Opened(place, settings, engine), paths)):
             from flows.nightly import ingest_and_summarize
 
             report = ingest_and_summarize(
@@ -60,8 +62,8 @@ def ingest(
 
 
 @contextmanager
-def _orchestrated(home: Home, verbose: bool) -> Iterator[None]:
-    """Prefect, ready for a run of a home that is held; what is slow to import is imported while its server starts."""
+def _orchestrated(home: Home, verbose: bool, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Prefect, ready for a run of a home that is held. While its server starts, what is slow to import is imported, and `meanwhile` done."""
     orchestration.prepare(home, verbose)
     orchestration.watch_interrupts()
     from flows.prefect_server import prefect_server
@@ -70,8 +72,25 @@ def _orchestrated(home: Home, verbose: bool) -> Iterator[None]:
         os.environ["PREFECT_API_URL"] = server.url
         from flows import nightly  # noqa: F401
 
+        meanwhile()
         server.wait()
         yield
+
+
+def _load_model(it: Opened, paths: list[str]) -> None:
+    """Load the embedding model if a file changed: texts will be embedded then. One that cannot be loaded is told when it is needed."""
+    from flows import reading
+    from flows.run import embedder
+    from ingest import sources
+
+    with it.engine.connect() as connection, suppress(WrongUse):
+        given = sources.resolve(paths, sources.remembered(connection))
+        key = reading.reader_key(it.settings)
+        scan = sources.scan(
+            connection, given, key, allow_deletions=True, exclude=[it.home.path], progress=lambda _done, _total: orchestration.clean_point()
+        )
+        if scan.new or scan.changed:
+            embedder(it.settings.embedding_model).load()
 
 
 def _check(engine: Engine, paths: list[str], registry: Path | None) -> None:

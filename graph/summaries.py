@@ -312,7 +312,7 @@ def _best_places(places: Iterable[Place], tree: _Tree, beside: Mapping[str, Mapp
             if not tree.speaks_of(community, group):
                 continue
             counts = beside.get(community, {})
-            coverage = sum(_weight(counts, e) for e in group)
+            coverage = math.fsum(_weight(counts, e) for e in group)  # whatever the order of ids: it must not decide between equals
             entry = (worth * coverage * _focus(len(group), len(place.named)), -number, place)
             heap = heaps[community]
             if len(heap) == _KEPT and entry < heap[0]:
@@ -404,7 +404,7 @@ def _choose(weights: Mapping[str, float], candidates: Sequence[Candidate]) -> li
     left = set(range(len(candidates)))
     while left and len(chosen) < most:
         gain = {
-            i: own[i] * (1 - likeness[i]) * sum(weights[e] * (_SEEN_AGAIN if e in covered else 1) for e in members[i])
+            i: own[i] * (1 - likeness[i]) * math.fsum(weights[e] * (_SEEN_AGAIN if e in covered else 1) for e in members[i])
             for i in left
             if likeness[i] < _ALIKE
         }

@@ -361,6 +361,22 @@ def test_any_series_of_changes_equals_a_fresh_run() -> None:
     run_state_machine_as_test(Series, settings=examples(290, 8))
 
 
+def test_ids_do_not_decide_between_equal_sentences() -> None:
+    series = Series()
+    a = "Velmora Group, also known as VLMR, left Halden. Apple Inc hired Thomas Brandt. Harcourt wrote to Ford. John Smith joined Velmora Group plc in Cambridge."
+    series.begin(
+        documents={"e/a.txt": "A German firm, Siemens, left Germany.", "d.txt": "A German firm, Siemens, left Germany.", "a.txt": a}
+    )
+    twice = "Apple sued Siemens. Cambridge is in the United States. the Court heard Harcourt. Jane Smith sued Ford Motor."
+    series.write(content=twice, name="e/f.txt")
+    series.die(steps=6)
+    series.write(content=twice, name="c.txt")
+    series.run()
+    a = "Jane Smith sued Ford Motor. Velmora Energy bought Halden ASA. The NSGA is the National Steel Guild of Austria (NSGA). Velmora Group, also known as VLMR, left Halden."
+    series.write(content=a, name="a.txt")
+    series.teardown()  # compares with a fresh run
+
+
 @pytest.mark.slow
 def test_any_series_of_changes_equals_a_fresh_run_with_the_real_models_and_store() -> None:
     run_state_machine_as_test(RealSeries, settings=examples(5, 6))

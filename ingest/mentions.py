@@ -27,7 +27,7 @@ UNKNOWN = "OTHER"
 LABELS = ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "PER", "MISC", UNKNOWN)
 """The labels that become mentions by default: all kinds of names, no numbers, no times."""
 
-RULES = 1
+RULES = 2
 """Raise when the rules below change what is found: the stage of mentions is then done again."""
 
 
@@ -175,7 +175,8 @@ class _Finder:
             self._join()
 
     def _join(self) -> None:
-        """Put together what belongs to one name: "Cor" and "Klugt" around "van der", "Merck" and "Co Inc" around "and"."""
+        """Put together what belongs to one name: "Cor" and "Klugt" around "van der", "Merck" and "Co Inc" around "and", "20th" and
+        "Armoured Brigade"."""
         joined: list[_Found] = []
         for found in self._found:
             gap = self._text[joined[-1].end : found.start] if joined and found.start - joined[-1].end < 16 else ""
@@ -187,6 +188,10 @@ class _Finder:
                 joined.append(found)
         self._found = joined
         for found in joined:
+            ordinal = _ORDINAL.search(self._text, max(0, found.start - 6), found.start)
+            several = " " in self._text[found.start : found.end]
+            if ordinal and several and found.label in ("ORG", "FAC", UNKNOWN) and not self._overlapping(ordinal.start(), found.start):
+                found.start = ordinal.start()
             partners = _AND_PARTNERS.match(self._text, found.end)
             if partners and len(self._overlapping(found.start, partners.end())) == 1:
                 found.end = partners.end()
@@ -323,6 +328,7 @@ class _Finder:
 _COMMON, _OFTEN_COMMON, _VERY_COMMON, _FUNCTION_WORD = 0.0, 1.5, 2.0, 3.0
 _NUMBERS = frozenset(("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "CARDINAL", "ORDINAL"))
 _PARTICLES = re.compile(r"\s(?:(?:van|von|vom|der|de|den|del|della|di|da|do|dos|das|du|la|le|bin|ibn|zu|zur|ter|ten|e|y)\s)+")
+_ORDINAL = re.compile(r"(?<!\w)\d{1,3}(?:st|nd|rd|th) \Z")  # of a brigade, a court
 _AND = re.compile(r"\s(?:and|&)\s")
 _PARTNERS = re.compile(r"(?:Co|Company|Sons|Bros|Brothers|Partners|Associates)\b")
 _AND_PARTNERS = re.compile(rf"{_AND.pattern}{_PARTNERS.pattern}(?:,? (?:Inc|Ltd|Corp|Plc)\b)?")

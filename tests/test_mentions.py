@@ -149,6 +149,8 @@ def test_parts_of_one_name_are_joined():
         "Cor van der Klugt runs Merck and Co Inc now.", [("Cor", "PERSON"), ("Klugt", "PERSON"), ("Merck", "ORG"), ("Co Inc", "ORG")]
     )
     assert texts(made) == ["Cor van der Klugt", "Merck and Co Inc"]
+    made = given_spans("The 20th Armoured Brigade and the 60th Nato talks.", [("Armoured Brigade", "ORG"), ("Nato", "ORG")])
+    assert texts(made) == ["20th Armoured Brigade", "Nato"]
 
 
 def test_nothing_but_signs_is_no_name():

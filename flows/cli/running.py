@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -78,18 +79,16 @@ def _orchestrated(home: Home, verbose: bool, meanwhile: Callable[[], None] = lam
 
 
 def _load_model(it: Opened, paths: list[str]) -> None:
-    """Load the embedding model if a file changed: texts will be embedded then. One that cannot be loaded is told when it is needed."""
-    from flows import reading
+    """Load the embedding model if a file is newer than the last run: texts will be embedded, it seems. One that cannot be loaded is told when it is needed."""
+    from flows import runs
     from flows.run import embedder
     from ingest import sources
 
-    with it.engine.connect() as connection, suppress(WrongUse):
-        given = sources.resolve(paths, sources.remembered(connection))
-        key = reading.reader_key(it.settings)
-        scan = sources.scan(
-            connection, given, key, allow_deletions=True, exclude=[it.home.path], progress=lambda _done, _total: orchestration.clean_point()
-        )
-        if scan.new or scan.changed:
+    with it.engine.connect() as connection, suppress(WrongUse, OSError):
+        done = [r.started for r in runs.load(connection) if r.status == "done"]
+        since = datetime.fromisoformat(done[-1]).timestamp() if done else 0.0
+        files = (f for source in sources.resolve(paths, sources.remembered(connection)) for f in sources.list_files(source).found.values())
+        if any(f.stat().st_mtime >= since for f in files):
             embedder(it.settings.embedding_model).load()
 
 

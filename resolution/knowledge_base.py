@@ -34,7 +34,7 @@ EXACT, BARE, WORDS, OUTER, START, END, INITIALS, SOUNDS = range(8)
 LIMITS = {EXACT: 40, BARE: 20, WORDS: 10, OUTER: 10, START: 20, END: 20, INITIALS: 10, SOUNDS: 5}
 """How many items a name gets by each kind of key, the most popular first."""
 
-_QID = re.compile(r"Q[1-9]\d*")
+QID = re.compile(r"Q[1-9][0-9]*")
 _FORM = 'Each line must be an object such as {"qid": "Q42", "label": "…", "aliases": [], "description": null, "types": []}.'
 
 _SCHEMA = """
@@ -123,7 +123,7 @@ def _item_of(row: Any) -> Item:
     if not isinstance(row, dict):
         raise ValueError("not an object")
     qid, label, description, sitelinks = row.get("qid"), row.get("label"), row.get("description"), row.get("sitelinks")
-    if not (isinstance(qid, str) and _QID.fullmatch(qid)):
+    if not (isinstance(qid, str) and QID.fullmatch(qid)):
         raise ValueError(f"`qid` is {qid!r}, not a Wikidata id")
     if not (isinstance(label, str) and label.strip()):
         raise ValueError(f"{qid}: `label` is missing or empty")

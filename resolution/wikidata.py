@@ -23,7 +23,7 @@ from resolution import knowledge_base, wikidata_cache
 from resolution.candidates import Candidate, Item
 from resolution.names import NORMALISATION_VERSION, normalise
 from resolution.wikidata_api import IDS_AT_ONCE, NAME_LENGTH, Api, Clock, Hit, Stopped, Unanswered, WikidataSettings
-from resolution.wikidata_entity import QID, Facts, dropped_classes, facts_of, item_of
+from resolution.wikidata_entity import Facts, dropped_classes, facts_of, item_of, read_qids
 
 __all__ = ["Added", "Clock", "Prefetch", "Wikidata", "WikidataSettings", "add_wikidata", "pending_names", "purge"]
 
@@ -107,7 +107,8 @@ class Wikidata:
     def prefetch(self, names: Iterable[str], progress: Callable[[int, int], None] | None = None) -> Prefetch:
         """Ask Wikidata for these names, and for those still pending, as far as the cache has no fresh answer.
 
-        Names are asked once each, normalised, in sorted order (those whose request failed in an earlier run last). Answers are
+        Names are asked once each, normalised, in sorted order (last those of whose requests one failed in an earlier run, the
+        oftener the later: one that always fails holds up no other). Answers are
         stored NAMES_AT_ONCE names at a time in transactions of their own: call it outside of one. When the server stays away
         or the run's requests are used up, the rest stays pending for the next run. Purge first, or pending names are asked that
         live no more. `progress` hears names done and names to do.
@@ -131,14 +132,14 @@ class Wikidata:
                 order = sorted(todo, key=lambda name: (name not in round.hits, name))
                 batches = [
                     *batched([name for name in order if name not in failed], NAMES_AT_ONCE),
-                    *batched([name for name in order if name in failed], NAMES_AT_ONCE),
+                    *batched(sorted(failed.keys() & set(todo), key=lambda name: (failed[name], name)), NAMES_AT_ONCE),
                 ]
                 done = 0
                 for batch in batches:
                     if self._api.stopped:
                         break
                     self._search(pool, round, [name for name in batch if name not in round.hits], reasons, failed)
-                    self._fill(pool, round, [name for name in batch if name in round.hits], reasons)
+                    self._fill(pool, round, [name for name in batch if name in round.hits], reasons, failed)
                     done += len(batch)
                     if progress:
                         progress(done, len(todo))
@@ -197,9 +198,10 @@ class Wikidata:
             round.learn(connection, {name: tuple(hits) for name, hits in answers.items()})
             wikidata_cache.forget_pending(connection, [name for name in answers if round.complete(name)])
 
-    def _fill(self, pool: ThreadPoolExecutor, round: "_Round", names: list[str], reasons: dict[str, str]) -> None:
-        """Fetch the items that the answers of `names` lack, and store them."""
-        lacking = sorted({id for name in names for id in round.lacking(name)}, key=_number)
+    def _fill(self, pool: ThreadPoolExecutor, round: "_Round", names: list[str], reasons: dict[str, str], failed: dict[str, int]) -> None:
+        """Fetch the items that the answers of `names` lack, in the order of the names, and store them."""
+        lacking = list(dict.fromkeys(id for name in names for id in round.lacking(name)))
+        without: dict[str, str] = {}
         # As many batches at a time as requests are sent at once: what is fetched is stored soon.
         for some in batched(batched(lacking, IDS_AT_ONCE), self.settings.at_once):
             for answer in pool.map(self._api.entities, some):
@@ -214,9 +216,11 @@ class Wikidata:
                     wikidata_cache.store_redirects(connection, redirects)
                     round.got(facts, redirects)
                     wikidata_cache.forget_pending(connection, [name for name in names if round.complete(name)])
-                for name in names if answer.failed else ():
-                    for id in round.lacking(name):
-                        reasons[name] = answer.failed.get(id, reasons[name])
+                without |= answer.failed
+        for name in names if without else ():
+            if found := [without[id] for id in round.lacking(name) if id in without]:
+                reasons[name] = found[0]
+                failed[name] = failed.get(name, 0) + 1
 
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
         """For each raw name the items of its cached answer, those of an equal name first, then by sitelinks, then by id.
@@ -264,21 +268,18 @@ class Wikidata:
         return {name: by_key.get(key_of(name), "") for name in names}
 
     def fetch(self, qids: Sequence[str]) -> Added:
-        """The items of these ids, straight from the server and past the cache.
+        """The items of these ids (as `read_qids` takes them), straight from the server and past the cache.
 
         Raises WrongUse when the client is off or an id is none, ServerAway when an item could not be had.
         """
         if self.off:
             raise WrongUse(self.off)
-        wrong = [qid for qid in qids if not QID.fullmatch(qid)]
-        if wrong:
-            raise WrongUse(f"{', '.join(map(repr, wrong))}: not a Wikidata id. Give ids such as Q42.")
         items, redirects, missing = {}, {}, []
-        for batch in batched(sorted(set(qids), key=_number), IDS_AT_ONCE):
+        for batch in batched(sorted(set(read_qids(qids)), key=_number), IDS_AT_ONCE):
             answer = self._api.entities(batch)
-            if answer.failed:
-                qid, reason = min(answer.failed.items())
-                raise ServerAway(f"Wikidata gave no answer for {qid} ({reason}). Nothing was added; try again later.")
+            if left := [*answer.failed, *answer.unasked]:
+                reason = answer.failed.get(left[0], self._api.stopped)
+                raise ServerAway(f"Wikidata gave no answer for {left[0]} ({reason}). Nothing was added; try again later.")
             missing += answer.missing
             for asked, entity in answer.found.items():
                 facts = facts_of(entity, self.settings.languages)

@@ -19,7 +19,8 @@ import orjson
 import requests
 
 from ingest.errors import WrongUse
-from resolution.wikidata_entity import QID, Entity, convert_entity
+from resolution.knowledge_base import QID
+from resolution.wikidata_entity import Entity, convert_entity
 
 IDS_AT_ONCE = 50
 """The most ids that wbgetentities takes in one request."""
@@ -30,7 +31,7 @@ TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds between tries: doubled each time, up to the longest
 LAG_WAIT = 5.0  # what the maxlag manual asks for when the answer doesn't say how long
 PATIENCE = 180.0  # told to wait longer than this, we leave the rest to the next run
-FAILURES = 3  # so many requests in a row that came to nothing, each after all its tries: the server stays away
+FAILURES = 3  # so many names or single ids in a row that got no answer: the server stays away
 BODY_LIMIT = 64 << 20
 
 
@@ -69,11 +70,12 @@ class Hit:
 
 @dataclass
 class Entities:
-    """What became of the ids asked for. An id in none of the three was left without an answer."""
+    """What became of the ids asked for."""
 
     found: dict[str, Entity] = field(default_factory=dict)  # by the id asked for, whose entity may be another (a redirect)
     missing: list[str] = field(default_factory=list)  # well-formed or not: there is no such item
-    failed: dict[str, str] = field(default_factory=dict)  # with the reason
+    failed: dict[str, str] = field(default_factory=dict)  # asked for alone, without an answer; with the reason
+    unasked: list[str] = field(default_factory=list)  # the run's requests ended before them
 
 
 class Unanswered(Exception):
@@ -129,18 +131,21 @@ class Api:
 
     def search(self, name: str) -> list[Hit]:
         """The items that Wikidata finds for a name, best first. Raises Unanswered."""
-        body = self._ask(
-            {
-                "action": "wbsearchentities",
-                "search": name,
-                "language": self.settings.languages[0],  # others are searched as well, this one comes first
-                "type": "item",
-                "limit": str(self.settings.limit),
-                "props": "",
-            },
-            "search",
-            list,
-        )
+        parameters = {
+            "action": "wbsearchentities",
+            "search": name,
+            "language": self.settings.languages[0],  # others are searched as well, this one comes first
+            "type": "item",
+            "limit": str(self.settings.limit),
+            "props": "",
+        }
+        try:
+            body = self._ask(parameters, "search", list)
+        except Stopped:
+            raise
+        except Unanswered as error:
+            self._fail(str(error))
+            raise
         hits: dict[str, Hit] = {}
         for row in body["search"]:
             match = row.get("match") if isinstance(row, dict) else None
@@ -150,34 +155,35 @@ class Api:
         return list(hits.values())
 
     def entities(self, ids: Sequence[str]) -> Entities:
-        """The entities of up to IDS_AT_ONCE ids; one that the server chokes on fails alone. Raises nothing but WrongUse."""
+        """The entities of up to IDS_AT_ONCE ids; one that the server chokes on fails alone. Raises nothing but WrongUse.
+
+        A batch without an answer is halved until the culprit stands alone. Only single ids speak for a server that stays away: the
+        halves that hold a culprit fail one after the other however well it is. They are tried once, for they fail with the batch.
+        """
         result = Entities()
-        todo = [list(ids)]
+        todo, tries = [list(ids)], TRIES
         while todo:
             batch = todo.pop()
             try:
-                self._take(batch, result)
-            except Stopped as error:
-                result.failed.update(dict.fromkeys([*batch, *(id for rest in todo for id in rest)], str(error)))
+                self._take(batch, result, tries)
+            except Stopped:
+                result.unasked += [*batch, *(id for rest in reversed(todo) for id in rest)]
                 break
-            except _Refused as error:
-                if error.code == "no-such-entity" and (error.culprit in batch or len(batch) == 1):
-                    result.missing.append(error.culprit if error.culprit in batch else batch[0])
-                    batch = [id for id in batch if id != result.missing[-1]]
-                    todo += [batch] if batch else []
-                else:
-                    self._halve(batch, str(error), todo, result)
             except Unanswered as error:
-                self._halve(batch, str(error), todo, result)
+                gone = _no_such(error, batch)
+                if gone:
+                    self._failures = 0  # the server is well, and says so
+                    result.missing.append(gone)
+                    todo += [rest] if (rest := [id for id in batch if id != gone]) else []
+                elif len(batch) == 1:
+                    result.failed[batch[0]] = str(error)
+                    self._fail(str(error))
+                else:
+                    todo += [batch[len(batch) // 2 :], batch[: len(batch) // 2]]
+                    tries = 1
         return result
 
-    def _halve(self, batch: list[str], reason: str, todo: list[list[str]], result: Entities) -> None:
-        if len(batch) == 1:
-            result.failed[batch[0]] = reason
-        else:
-            todo += [batch[len(batch) // 2 :], batch[: len(batch) // 2]]
-
-    def _take(self, ids: list[str], result: Entities) -> None:
+    def _take(self, ids: list[str], result: Entities, tries: int) -> None:
         parameters = {
             "action": "wbgetentities",
             "ids": "|".join(ids),
@@ -185,7 +191,7 @@ class Api:
             "languages": "|".join(self.settings.languages),
             "redirects": "yes",
         }
-        entities = self._ask(parameters, "entities", dict)["entities"]
+        entities = self._ask(parameters, "entities", dict, tries)["entities"]
         for id in ids:
             entity = entities.get(id)
             if isinstance(entity, dict) and "missing" in entity:
@@ -196,10 +202,10 @@ class Api:
             except ValueError as error:
                 result.failed[id] = f"no entity in the answer: {error}"
 
-    def _ask(self, parameters: dict[str, str], wanted: str, kind: type) -> dict[str, Any]:
+    def _ask(self, parameters: dict[str, str], wanted: str, kind: type, tries: int = TRIES) -> dict[str, Any]:
         """The answer to one request, tried as often as makes sense: an object whose `wanted` is a `kind`. Raises Unanswered."""
         reason = ""
-        for attempt in range(TRIES):
+        for attempt in range(tries):
             self._wait_for_turn(reason)
             try:
                 body = self._once(parameters)
@@ -208,16 +214,9 @@ class Api:
             except _Passing as error:
                 reason = str(error)
                 self._hold(attempt, error)
-            except _Refused as error:
-                if error.code == "no-such-entity":  # the server is well, and says so
-                    self._failures = 0
-                else:
-                    self._fail(str(error))
-                raise
             else:
                 self._failures = 0
                 return body
-        self._fail(reason)
         raise Unanswered(reason)
 
     def _wait_for_turn(self, reason: str) -> None:
@@ -301,6 +300,13 @@ class Api:
         if not isinstance(body, dict):
             raise _Passing("the answer is a web page" if text.lstrip()[:1] == b"<" else "the answer is cut short or no JSON", wait)
         return body
+
+
+def _no_such(error: Unanswered, batch: list[str]) -> str | None:
+    """The id of the batch that does not exist by this answer, None when the answer says something else."""
+    if not isinstance(error, _Refused) or error.code != "no-such-entity":
+        return None
+    return error.culprit if error.culprit in batch else batch[0] if len(batch) == 1 else None
 
 
 def _user_agent(contact: str) -> str:

@@ -3,8 +3,7 @@
 The form is documented at https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -12,10 +11,18 @@ from typing import Any
 
 import msgspec
 
+from ingest.errors import WrongUse
 from resolution.candidates import Item
-from resolution.knowledge_base import types_of
+from resolution.knowledge_base import QID, types_of
 
-QID = re.compile(r"Q\d+")
+
+def read_qids(texts: Iterable[str]) -> tuple[str, ...]:
+    """Ids of items as people write them: Q42, q42, or the address of the item's page. Raises WrongUse, naming those that are none."""
+    read = {text: text.strip().rstrip("/").rpartition("/")[2].upper() for text in texts}
+    wrong = [text for text, qid in read.items() if not QID.fullmatch(qid)]
+    if wrong:
+        raise WrongUse(f"{', '.join(map(repr, wrong))}: not a Wikidata id. Give ids such as Q42.")
+    return tuple(read.values())
 
 
 class Term(msgspec.Struct):

@@ -35,6 +35,7 @@ from resolution.candidates import CandidateSource
 from resolution.knowledge_base import KnowledgeBase
 from resolution.names import normalise
 from resolution.wikidata import Prefetch, Wikidata, WikidataSettings, add_wikidata, pending_names, purge
+from resolution.wikidata_api import Api
 from resolution.wikidata_entity import convert_entity, decode_entity, facts_of
 
 CONTACT = "https://example.org/corpus; ops@example.org"
@@ -229,14 +230,45 @@ def test_one_id_that_the_server_chokes_on_fails_alone(state: Engine, server: Wik
     assert [id for id, _, _ in found(client(state, server), "Berlin")] == ["Q106"]
 
 
+@pytest.mark.parametrize("fault", ["refused", "500"])
+def test_an_id_that_the_server_chokes_on_holds_up_no_other_wherever_it_stands(state: Engine, server: WikidataServer, fault: str) -> None:
+    names = [f"Lord Number {n:02}" for n in range(60)]
+    server.world = World({f"Q{200 + n}": entity(f"Q{200 + n}", name) for n, name in enumerate(names)})
+    server.poison = lambda parameters: fault if "Q200" in parameters.get("ids", "").split("|") else None
+    first = prefetch(state, server, names, at_once=1)
+    assert (first.answered, first.stopped, set(pending(state))) == (59, None, {"lord number 00"})
+    assert prefetch(state, server, ["nothing at all"], at_once=1).answered == 1  # the culprit is asked last, alone
+    assert server.log[-1].parameters["ids"] == "Q200"
+    server.poison = lambda _: None
+    assert prefetch(state, server, []).pending == 0
+    assert set(server.answered("wbgetentities").values()) == {1}
+
+
+def test_many_ids_that_the_server_chokes_on_hold_up_the_others_for_a_few_runs(state: Engine, server: WikidataServer) -> None:
+    names = [f"Lord Number {n:02}" for n in range(50)]
+    server.world = World({f"Q{200 + n}": entity(f"Q{200 + n}", name) for n, name in enumerate(names)})
+    bad = {f"Q{200 + n}" for n in range(10)}
+    server.poison = lambda parameters: "refused" if bad & set(parameters.get("ids", "").split("|")) else None
+    runs = [prefetch(state, server, names, at_once=1) for _ in range(4)]
+    assert runs[-1].pending == 10
+    assert set(pending(state)) == {f"lord number {n:02}" for n in range(10)}
+
+
+def test_items_that_cannot_be_had_while_searches_can_end_the_run_soon(state: Engine, server: WikidataServer) -> None:
+    server.poison = lambda parameters: "500" if parameters["action"] == "wbgetentities" else None
+    away = prefetch(state, server, SMALL_NAMES)
+    assert away.stopped
+    assert sum(request.action == "wbgetentities" for request in server.log) <= 45
+
+
 def test_malformed_and_missing_ids_fail_no_batch_and_are_kept_as_such(state: Engine, server: WikidataServer) -> None:
-    server.world.odd_hits = {"berlin": ["Q0", "Q99999999999", "Q777"], "merkel": ["Q007"]}
+    server.world.odd_hits = {"berlin": ["Q0", "Q99999999999", "Q777"], "merkel": ["Q007"]}  # Q0 and Q007 look malformed to us as well
     assert prefetch(state, server, ["Apple", "Berlin", "Merkel"]).pending == 0
     asked = len(server.log)
     assert [id for id, _, _ in found(client(state, server), "Berlin")] == ["Q106", "Q107"]
     assert prefetch(state, server, ["Apple", "Berlin", "Merkel"]).requests == 0
     with state.connect() as connection:
-        assert wikidata_cache.load_items(connection, ["Q0", "Q007", "Q777"]) == dict.fromkeys(["Q0", "Q007", "Q777"])
+        assert wikidata_cache.load_items(connection, ["Q0", "Q007", "Q777", "Q99999999999"]) == {"Q777": None, "Q99999999999": None}
     assert len(server.log) == asked
 
 
@@ -375,14 +407,14 @@ def test_purge_forgets_a_name_and_what_only_it_needed(state: Engine, server: Wik
 def test_single_items_are_added_to_a_knowledge_base(state: Engine, server: WikidataServer, tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite"
     source = client(state, server, at_once=1)
-    added = add_wikidata(source, path, ["Q108", "Q990", "Q101", "Q101", "Q4242", "Q0"])
+    added = add_wikidata(source, path, ["https://www.wikidata.org/wiki/Q108", "Q990", "q101", "Q101", "Q4242"])
     assert [item.id for item in added.items] == ["Q101", "Q106", "Q108"]
-    assert (added.redirects, added.missing) == ({"Q990": "Q106"}, ("Q0", "Q4242"))
+    assert (added.redirects, added.missing) == ({"Q990": "Q106"}, ("Q4242",))
     knowledge = KnowledgeBase(path)
     [apple] = knowledge.candidates(["AAPL"])["AAPL"]
     assert (knowledge.count, apple.item.id, apple.item.source) == (3, "Q101", "kb")
-    with pytest.raises(WrongUse, match="'P31', 'apple'"):
-        add_wikidata(source, path, ["Q1", "P31", "apple"])
+    with pytest.raises(WrongUse, match="'P31', 'apple', 'Q0', 'Q01', 'Q１２'"):
+        add_wikidata(source, path, ["Q1", "P31", "apple", "Q0", "Q01", "Q１２"])
     server.poison = lambda _: "503"
     with pytest.raises(ServerAway, match="Nothing was added"):
         add_wikidata(client(state, server), path, ["Q107"])
@@ -516,11 +548,12 @@ def test_a_recorded_error_is_got_over(state: Engine, server: WikidataServer, rec
     assert server.log[1].time - server.log[0].time >= 5
 
 
-def test_a_recorded_no_such_entity_drops_its_id(state: Engine, server: WikidataServer, tmp_path: Path) -> None:
+def test_a_recorded_no_such_entity_drops_its_id(server: WikidataServer) -> None:
     server.raw = (_recordings() / "wikidata-toolkit" / "error.json").read_bytes()
     server.faults.append("raw")
-    added = add_wikidata(client(state, server), tmp_path / "kb.sqlite", ["Q0", "Q106", "Q108"])
-    assert ([item.id for item in added.items], added.missing) == (["Q106", "Q108"], ("Q0",))
+    api = Api(WikidataSettings(contact=CONTACT, url=server.url), server.clock)  # type: ignore[arg-type]
+    answer = api.entities(["Q0", "Q106", "Q108"])
+    assert (sorted(answer.found), answer.missing) == (["Q106", "Q108"], ["Q0"])
     assert len(server.log) == 2
 
 

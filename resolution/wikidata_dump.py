@@ -34,7 +34,9 @@ EXAMPLES = 20  # malformed lines that are described; all are counted
 SKIP = 256 << 20  # bytes between two tellings of progress
 SPOOL = 1  # changes when parts of an earlier version cannot be used
 LONGEST_LINE = 32 << 20  # bytes; Wikidata's own limit for an entity is a tenth of it
+TOLD_ITEMS = 1000  # between two tellings of the writing's progress
 _NO_SITELINKS = (b'"sitelinks":{}', b'"sitelinks":[]')
+_LANGUAGE = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,13 @@ class DumpChoice:
     classes: tuple[str, ...] = ()
     min_sitelinks: int = 1
     subclasses: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raises WrongUse for what is no choice: no language, or one that no code of Wikidata looks like."""
+        wrong = [language for language in self.languages if not _LANGUAGE.fullmatch(language)]
+        if wrong or not self.languages:
+            what = f"{', '.join(map(repr, wrong))}: no language code" if wrong else "No language is given"
+            raise WrongUse(f"{what}. Give codes as Wikidata has them, such as en,mul.")
 
 
 @dataclass(frozen=True)
@@ -82,14 +91,14 @@ class _Spool:
     summary: DumpSummary = DumpSummary()
 
 
-def build_from_dump(dump: Path, kb_path: Path, choice: DumpChoice, progress: Progress | None = None) -> DumpSummary:
-    """Write the knowledge base of a dump to `kb_path`, in place of what was there, going on with work that was broken off.
+def read_dump(dump: Path, kb_path: Path, choice: DumpChoice, progress: Progress | None = None) -> DumpSummary:
+    """Read a dump for the knowledge base at `kb_path`, going on with work that was broken off; `write_read` then writes it.
 
-    Work lies in a folder beside `kb_path` and goes when all is done. Raises WrongUse when the dump or the file of subclasses
-    cannot be read, or a compressed dump ends before its end; Stop when the work folder cannot be written.
+    Work lies in a folder beside `kb_path`. Raises WrongUse when the dump or the file of subclasses cannot be read, a compressed
+    dump ends before its end, or nothing of it is kept; Stop when the work folder cannot be written.
     """
     taxonomy = Taxonomy(read_subclasses(choice.subclasses) if choice.subclasses else {})
-    work = kb_path.with_name(kb_path.name + ".parts")
+    work = _work_folder(kb_path)
     try:
         status = dump.stat()
     except OSError as error:
@@ -104,9 +113,44 @@ def build_from_dump(dump: Path, kb_path: Path, choice: DumpChoice, progress: Pro
         raise Stop(
             f"The work folder {work} cannot be written: {error}. Make room or mend its rights; then the same command goes on."
         ) from error
-    knowledge_base.build(kb_path, _spooled(work, spool.parts), f"Wikidata dump {dump.name}")
-    _clear(work)
+    if not spool.summary.kept:
+        _clear(work)
+        raise WrongUse(_nothing_kept(dump, spool.summary))
     return spool.summary
+
+
+def _nothing_kept(dump: Path, found: DumpSummary) -> str:
+    if found.lines == found.malformed:
+        why = (
+            f"{dump} holds no entity of Wikidata{f' ({found.examples[0]})' if found.examples else ''}. Give a JSON dump, one entity a line"
+        )
+    else:
+        why = f"None of the {found.lines - found.malformed:,} entities of {dump} is wanted. Choose other languages, classes or sitelinks"
+    return f"{why}. The knowledge base is as it was."
+
+
+def write_read(dump: Path, kb_path: Path, progress: Callable[[float], None] | None = None) -> None:
+    """Write the knowledge base of a dump that `read_dump` has read, in place of what was there, and clear the work away.
+
+    `progress` hears the share of the items written, and 1 when all is done (the names are sorted at the end).
+    """
+    work = _work_folder(kb_path)
+    spool = _read_spool(work)
+
+    def told() -> Iterator[Item]:
+        for done, item in enumerate(_spooled(work, spool.parts)):
+            if progress and done % TOLD_ITEMS == 0:
+                progress(done / spool.summary.kept)
+            yield item
+
+    knowledge_base.build(kb_path, told(), f"Wikidata dump {dump.name}")
+    if progress:
+        progress(1.0)
+    _clear(work)
+
+
+def _work_folder(kb_path: Path) -> Path:
+    return kb_path.with_name(kb_path.name + ".parts")
 
 
 class Taxonomy:
@@ -295,9 +339,7 @@ def _spooled(work: Path, parts: int) -> Iterator[Item]:
 def _resume(work: Path, job: str) -> _Spool:
     """The spool that a broken-off run of the same job left, or an empty one in a cleared folder."""
     try:
-        kept = orjson.loads((work / "spool.json").read_bytes())
-        summary = {**kept.pop("summary")}
-        spool = _Spool(**kept, summary=DumpSummary(**{**summary, "examples": tuple(summary["examples"])}))
+        spool = _read_spool(work)
         if spool.job == job and all((work / f"part-{number:05}.jsonl.gz").exists() for number in range(spool.parts)):
             return spool
     except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
@@ -305,6 +347,12 @@ def _resume(work: Path, job: str) -> _Spool:
     _clear(work)
     work.mkdir(parents=True)
     return _Spool(job)
+
+
+def _read_spool(work: Path) -> _Spool:
+    kept = orjson.loads((work / "spool.json").read_bytes())
+    summary = {**kept.pop("summary")}
+    return _Spool(**kept, summary=DumpSummary(**{**summary, "examples": tuple(summary["examples"])}))
 
 
 def _clear(work: Path) -> None:

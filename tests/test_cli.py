@@ -188,6 +188,24 @@ def test_an_import_of_a_knowledge_base_prints_json(tmp_path: Path) -> None:
     assert told["items"] == 1 and len(told["skipped"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--classes", "foo"), "'foo': not a Wikidata id"),
+        (("--languages", ""), "No language is given"),
+        (("--min-sitelinks", "9"), "None of the 1 entities"),
+    ],
+)
+def test_a_choice_that_keeps_nothing_builds_no_knowledge_base(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    file, home = tmp_path / "dump.json", tmp_path / "home"
+    file.write_text('{"id": "Q1", "labels": {"en": {"value": "One"}}, "sitelinks": {"enwiki": {}}}\n')
+    words = ("kb", "build", str(file), "--home", str(home))
+    assert CliRunner().invoke(app, words).exit_code == 0
+    before = Home(home).knowledge_base.read_bytes()
+    assert message in str(CliRunner().invoke(app, [*words, *arguments]).exception)
+    assert Home(home).knowledge_base.read_bytes() == before
+
+
 # Exit code 2
 
 

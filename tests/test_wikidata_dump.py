@@ -18,7 +18,7 @@ from ingest.errors import WrongUse
 from resolution import knowledge_base, wikidata_dump
 from resolution.candidates import Item
 from resolution.knowledge_base import KnowledgeBase
-from resolution.wikidata_dump import DumpChoice, DumpSummary, Taxonomy, build_from_dump, read_subclasses
+from resolution.wikidata_dump import DumpChoice, DumpSummary, Progress, Taxonomy, read_dump, read_subclasses, write_read
 
 PACK: dict[str, Callable[[bytes], bytes]] = {".json": bytes, ".json.gz": gzip.compress, ".json.bz2": bz2.compress}
 
@@ -39,6 +39,12 @@ def items(path: Path) -> list[Item]:
         return [item for i in sorted(ids, key=lambda i: int(i[1:])) if (item := knowledge.item(i))]
     finally:
         knowledge.close()
+
+
+def build_from_dump(dump: Path, kb_path: Path, choice: DumpChoice, progress: Progress | None = None) -> DumpSummary:
+    summary = read_dump(dump, kb_path, choice, progress)
+    write_read(dump, kb_path)
+    return summary
 
 
 def many(count: int) -> list[dict[str, Any]]:
@@ -101,12 +107,39 @@ def test_languages_classes_and_sitelinks_are_chosen(tmp_path: Path) -> None:
     assert kept(languages=("en",)) == ["Q1", "Q2"]
     assert kept(min_sitelinks=2) == ["Q2", "Q3"]
     assert kept(classes=("Q515",)) == ["Q1"]
-    assert kept(classes=("Q56061",)) == []
+    with pytest.raises(WrongUse, match="None of the 3 entities"):
+        kept(classes=("Q56061",))
     above = tmp_path / "subclasses.tsv"
     above.write_text(
         "<http://www.wikidata.org/entity/Q515>\t<http://www.wikidata.org/entity/Q486972>\nQ486972\tQ56061\nQ56061\tQ515\n# a circle\n"
     )
     assert kept(classes=("Q56061",), subclasses=above) == ["Q1"]
+
+
+@pytest.mark.parametrize("content", [b"", b"Once upon a time\n", json.dumps([entity("Q1", "One"), entity("Q2", "Two")]).encode()])
+def test_a_file_that_is_no_dump_leaves_the_knowledge_base_as_it_was(tmp_path: Path, content: bytes) -> None:
+    path, wrong = tmp_path / "kb.sqlite", tmp_path / "wrong.json"
+    build_from_dump(write(tmp_path / "dump.json", many(2)), path, DumpChoice())
+    wrong.write_bytes(content)
+    with pytest.raises(WrongUse, match="holds no entity"):
+        read_dump(wrong, path, DumpChoice())
+    assert len(items(path)) == 2
+    assert not (tmp_path / "kb.sqlite.parts").exists()
+
+
+@pytest.mark.parametrize("languages", [(), ("en", "Englisch"), ("en mul",)])
+def test_what_is_no_language_is_refused(languages: tuple[str, ...]) -> None:
+    with pytest.raises(WrongUse, match="language"):
+        DumpChoice(languages)
+
+
+def test_writing_tells_its_own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wikidata_dump, "TOLD_ITEMS", 10)
+    dump, path = write(tmp_path / "dump.json", many(40)), tmp_path / "kb.sqlite"
+    read_dump(dump, path, DumpChoice())
+    heard: list[float] = []
+    write_read(dump, path, heard.append)
+    assert heard == [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 def test_types_come_from_the_nearest_class_above(tmp_path: Path) -> None:

@@ -61,19 +61,20 @@ def build_(
     as_json: JsonOption = False,
 ) -> None:
     """Build the knowledge base from a Wikidata dump, streaming, in little memory; interrupted, the same command goes on."""
-    from resolution.wikidata_dump import DumpChoice, DumpSummary, build_from_dump
+    from resolution.wikidata_dump import DumpChoice, read_dump, write_read
+    from resolution.wikidata_entity import read_qids
 
     if not dump.is_file():
         raise WrongUse(f"{dump} does not exist.")
+    choice = DumpChoice(_listed(languages), read_qids(_listed(classes)), min_sitelinks, subclasses)
     place = Home(home)
     place.make(load_settings(home, config)).dispose()
-    choice = DumpChoice(_listed(languages), _listed(classes), min_sitelinks, subclasses)
-    with place.held(), Timings().stage("Reading the dump", 100, "%") as stage:
-
-        def tell(share: float, _so_far: DumpSummary) -> None:
-            stage.advance(int(share * 100) - stage.done)
-
-        found = build_from_dump(dump, place.knowledge_base, choice, tell)
+    timings = Timings()
+    with place.held():
+        with timings.stage("Reading the dump", 100, "%") as reading:
+            found = read_dump(dump, place.knowledge_base, choice, lambda share, _: reading.advance(int(share * 100) - reading.done))
+        with timings.stage("Writing", 100, "%") as writing:
+            write_read(dump, place.knowledge_base, lambda share: writing.advance(int(share * 100) - writing.done))
     if as_json:
         print_json(vars(found))
         return

@@ -32,7 +32,7 @@ def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
         for true in read_gold(path):
             document = Document(f"{path.stem}/{true.doc_id}", str(path), path.name, true.title, settings.default_language, true.text)
             held.setdefault(true.text, (document, true))
-    if not any(m.key.startswith("Q") for _, true in held.values() for m in true.mentions):
+    if not any(m.has_item for _, true in held.values() for m in true.mentions):
         raise WrongUse("The gold sets hold no Wikidata ids, so that there is nothing to fit links on.")
     pipelines = Pipelines(settings.processes)
     try:
@@ -53,7 +53,7 @@ def _mentions(documents: Sequence[Document], settings: Settings, pipelines: Pipe
 
 def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -> Example:
     names, named = document_names.group(document, found)
-    keys = {trim(true.text, m.start, m.end): m.key for m in true.mentions}
+    keys = {trim(true.text, m.start, m.end): m.key if m.has_item else None for m in true.mentions}
     gold: dict[str, Counter[str | None]] = defaultdict(Counter)
     missed = set(keys)
     for m in named:
@@ -61,8 +61,7 @@ def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -
         missed.discard(span)
         if true.judged[0] <= span[0] and span[1] <= true.judged[1]:
             # A name that the gold leaves out has no item there: this is what teaches when to link nothing.
-            key = keys.get(span, "")
-            gold[m.name][key if key.startswith("Q") else None] += 1
+            gold[m.name][keys.get(span)] += 1
     return Example(document, names, gold, document.source, len(missed))
 
 

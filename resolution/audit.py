@@ -21,7 +21,7 @@ from resolution.decisions import decisions
 from resolution.document_names import document_names
 from resolution.entities import entities, memberships
 from resolution.entity_types import TYPES, type_of
-from resolution.knowledge_base import types_of
+from resolution.knowledge_base import QID, types_of
 from resolution.links import links
 from resolution.units import Decision, Link
 
@@ -60,6 +60,11 @@ class GoldMention:
     text: str
     key: str
     type: str
+
+    @property
+    def has_item(self) -> bool:
+        """Whether the key is a Wikidata id."""
+        return QID.fullmatch(self.key) is not None
 
 
 @dataclass(frozen=True)
@@ -187,7 +192,8 @@ class Standing:
 def read_gold(path: Path) -> list[GoldDocument]:
     """Read a gold set: JSON lines of {doc_id, text, evaluation_span?, mentions: [{start, end, text, qid, type?}]}, offsets in code points.
 
-    Raises WrongUse, naming file and line, when it cannot be read.
+    A mention's `text` must be what stands at its place, and its `qid` a text: a Wikidata id, or another key that the mentions of one
+    thing share. Raises WrongUse, naming file and line, when the set is of another form or holds a document twice.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -200,7 +206,10 @@ def read_gold(path: Path) -> list[GoldDocument]:
                 document = _gold_document(orjson.loads(line))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 form = "{doc_id, text, mentions: [{start, end, text, qid}]}"
-                raise WrongUse(f"The gold set {path}, line {number}, is not of the form {form} ({error!r}).") from error
+                what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
+                raise WrongUse(f"The gold set {path}, line {number}, is not of the form {form}: {what}.") from error
+            if document.doc_id in held:
+                raise WrongUse(f"The gold set {path}, line {number}: the document {document.doc_id!r} stands in it already.")
             held[document.doc_id] = document
     if not any(d.mentions for d in held.values()):
         raise WrongUse(f"The gold set {path} holds no mentions.")
@@ -210,8 +219,20 @@ def read_gold(path: Path) -> list[GoldDocument]:
 def _gold_document(row: Mapping[str, Any]) -> GoldDocument:
     text = str(row["text"])
     start, end = row.get("evaluation_span") or (0, len(text))
-    found = [GoldMention(int(m["start"]), int(m["end"]), m["text"], str(m["qid"]), _gold_type(m.get("type"))) for m in row["mentions"]]
-    return GoldDocument(str(row["doc_id"]), text, (int(start), int(end)), tuple(found), str(row.get("title") or ""))
+    found = tuple(_gold_mention(m, text) for m in row["mentions"])
+    return GoldDocument(str(row["doc_id"]), text, (int(start), int(end)), found, str(row.get("title") or ""))
+
+
+def _gold_mention(row: Mapping[str, Any], text: str) -> GoldMention:
+    """Raises ValueError, saying what is wrong, or KeyError."""
+    start, end, words, key = row["start"], row["end"], row["text"], row["qid"]
+    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
+        raise ValueError(f"there is no span from {start!r} to {end!r} in a text of {len(text):,} characters")
+    if text[start:end] != words:
+        raise ValueError(f"from {start} to {end} stands {text[start:end]!r}, not {words!r}")
+    if not (isinstance(key, str) and key):
+        raise ValueError(f"the `qid` of {words!r} is {key!r}; what has no Wikidata id gets a key of its own")
+    return GoldMention(start, end, words, key, _gold_type(row.get("type")))
 
 
 def _gold_type(raw: str | None) -> str:
@@ -333,7 +354,7 @@ def _scores(documents: int, matched: _Matched) -> Scores:
         redundant=(len(majority) - len(set(majority.values()))) / len(majority),
         fused=sum(n > 1 for n in mixed.values()) / len(majority),
     )
-    if not any(m.key.startswith("Q") for m in gold.values()):
+    if not any(m.has_item for m in gold.values()):
         return scores
     made = {span: m.link for span, m in ours.items() if m.link}
     linked = [span for span in found if ours[span].link]
@@ -406,11 +427,11 @@ def _mislinked(matched: _Matched, found: Sequence[Span]) -> Iterator[Error]:
     wrong: dict[str, list[Span]] = defaultdict(list)
     unlinked: dict[str, list[Span]] = defaultdict(list)
     for span in found:
-        key, link = matched.gold[span].key, matched.ours[span].link
-        if link and link != key:
+        true, link = matched.gold[span], matched.ours[span].link
+        if link and link != true.key:
             wrong[link].append(span)
-        elif not link and key.startswith("Q"):
-            unlinked[key].append(span)
+        elif not link and true.has_item:
+            unlinked[true.key].append(span)
     missing = {key: spans for key, spans in unlinked.items() if any(matched.ours[span].candidate for span in spans)}
     keys = {span: matched.gold[span].key for span in found}
     candidates = {span: matched.ours[span].candidate or "" for span in found}

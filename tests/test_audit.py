@@ -142,6 +142,37 @@ def test_a_broken_gold_set_names_its_line(tmp_path: Path, line: str) -> None:
         read_gold(file)
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"end": 30}, "no span from 0 to 30"),
+        ({"start": -1}, "no span from -1 to 3"),
+        ({"start": 3, "end": 0}, "no span from 3 to 0"),
+        ({"text": "Two"}, "stands 'One', not 'Two'"),
+        ({"qid": None}, "`qid` of 'One' is None"),
+    ],
+)
+def test_a_mention_that_cannot_be_is_refused(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
+    file = tmp_path / "gold.jsonl"
+    row = {"start": 0, "end": 3, "text": "One", "qid": "Q1"} | changed
+    file.write_text(json.dumps({"doc_id": "a", "text": "One thing.", "mentions": [row]}), encoding="utf-8")
+    with pytest.raises(WrongUse, match=rf"gold\.jsonl, line 1, .*{told}"):
+        read_gold(file)
+
+
+def test_a_document_that_stands_twice_in_a_gold_set_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "gold.jsonl"
+    line = json.dumps({"doc_id": "a", "text": "One.", "mentions": [{"start": 0, "end": 3, "text": "One", "qid": "Q1"}]})
+    file.write_text(f"{line}\n{line}\n", encoding="utf-8")
+    with pytest.raises(WrongUse, match=r"gold\.jsonl, line 2: the document 'a'"):
+        read_gold(file)
+
+
+def test_a_key_that_only_begins_with_q_is_no_wikidata_id() -> None:
+    keyed = gold(("Ann Lee", 0, "Quux-company"), ("Bank", 0, "Q0"))
+    assert against_gold([keyed], OURS).scores.link is None
+
+
 def test_gold_types_of_several_kinds_become_ours(tmp_path: Path) -> None:
     types = ["person", "Q27096213|Q43229", "HUMAN_PART_ORG", "LOC", "organization", None, "time"]
     rows = [{"start": 0, "end": 1, "text": "x", "qid": "Q1", "type": t} for t in types]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flows import extraction, loading, reading, resolving, runs, stage_keys
+from flows.knowledge import configured_weights
 from flows.orchestration import clean_point
 from flows.run import Batch, Run, out_of_date
 from ingest import documents, sources
@@ -16,6 +17,7 @@ from resolution.resolve import moves
 def check_settings(run: Run) -> None:
     """Raises WrongUse, before anything is written, when a file or model of the settings cannot be used."""
     extraction.read_patterns(run.settings.patterns_file)
+    configured_weights(run.settings)
     run.embedder.count_tokens([""])
 
 

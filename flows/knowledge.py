@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
@@ -31,6 +32,11 @@ def wikidata_settings(settings: Settings) -> WikidataSettings:
         requests_a_run=settings.wikidata_requests_per_run,
         age_days=settings.wikidata_cache_days,
     )
+
+
+def configured_weights(settings: Settings) -> Weights:
+    """The weights of linking, by our settings. Raises WrongUse when their file holds none."""
+    return load_weights(Path(settings.weights_file) if settings.weights_file else None)
 
 
 class Knowledge:
@@ -64,8 +70,8 @@ class Knowledge:
 
     @cached_property
     def weights(self) -> Weights:
-        """The fitted weights of the decision."""
-        return load_weights()
+        """The fitted weights of the decision. Raises WrongUse when the file of the settings holds none."""
+        return configured_weights(self._settings)
 
     @property
     def sources(self) -> list[CandidateSource]:

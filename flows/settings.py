@@ -42,6 +42,9 @@ class Settings(BaseSettings):
     chunk_overlap: int = Field(0, ge=0, description="sentences that a chunk repeats of the one before it")
     processes: int = Field(2, ge=1, description="processes that spaCy runs in")
 
+    weights_file: str = Field(
+        "", description="weights of linking, as `polyonym calibrate` writes them; empty: those that come with polyonym"
+    )
     unite_demonyms: bool = Field(False, description="put a demonym (German) into the node of its country")
 
     wikidata_contact: str = Field("", description="e-mail or URL that Wikidata can reach you by; empty: the Wikidata client is off")

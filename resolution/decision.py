@@ -1,13 +1,14 @@
 """From features to a decision: the weights, the probability that the best candidate is right, and what it takes for a link."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import exp, log1p
 from pathlib import Path
 
+import msgspec
 import numpy as np
-import orjson
 
 from ingest.documents import content_hash
 from ingest.errors import WrongUse
@@ -52,15 +53,18 @@ class Weights:
 
 def load_weights(path: Path | None = None) -> Weights:
     """The weights of a file, without one the newest that came with the package. Raises WrongUse for a file that holds none."""
-    if path is None:
-        path = max(DATA.glob("weights-*.json"), key=lambda p: int(p.stem.removeprefix("weights-")))
+    path = path or _newest()
     try:
         content = path.read_text(encoding="utf-8")
-        row = orjson.loads(content)
-        version = f"{row['version']}-{content_hash(content)[:8]}"  # links go stale by it, so it must tell any change
-        return Weights(version, row["features"], row["confidence"], row["bias"], row["threshold"], row["doubt"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WrongUse(f"{path} holds no weights for linking ({error!r}). Write some with `polyonym calibrate GOLD...`.") from error
+        held = msgspec.json.decode(content, type=Weights)
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{path} holds no weights for linking: {error}. Write some with `polyonym calibrate GOLD... -o FILE`.") from error
+    return replace(held, version=f"{held.version}-{content_hash(content)[:8]}")  # links go stale by it, so it must tell any change
+
+
+def _newest() -> Path:
+    numbered = {int(found[1]): path for path in DATA.iterdir() if (found := re.fullmatch(r"weights-(\d+)\.json", path.name))}
+    return numbered[max(numbered)]
 
 
 @dataclass(frozen=True)

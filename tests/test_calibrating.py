@@ -4,12 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from flows.calibrating import curve, examples
+from flows.cli import app, quality  # noqa: F401  (it registers the command)
+from flows.home import Home
 from flows.settings import Settings
 from ingest.errors import WrongUse
 from resolution.candidates import Item
 from resolution.decision import load_weights
+from resolution.knowledge_base import build
 from resolution.registry import Registry
 
 TEXT = "Angela Merkel met Barack Obama in Berlin. Later Merkel flew to Paris with Obama, and Siemens was glad."
@@ -54,3 +58,12 @@ def test_the_curve_counts_what_the_sources_offer(tmp_path: Path) -> None:
 def test_gold_without_wikidata_ids_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongUse, match="no Wikidata ids"):
         examples([gold_set(tmp_path, "a", TEXT, {"Berlin": "chain:1"})], Settings(processes=1))
+
+
+def test_a_set_to_try_the_weights_on_is_looked_at_before_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path / "home")
+    home.make(Settings()).dispose()
+    build(home.knowledge_base, [Item("Q64", "Berlin")], "test")
+    monkeypatch.setattr("flows.calibrating.examples", lambda *_: pytest.fail("the fit began"))
+    words = ["calibrate", str(gold_set(tmp_path, "a", TEXT, KEYS)), "--try-on", str(tmp_path / "nope.jsonl"), "--home", str(home.path)]
+    assert "nope.jsonl cannot be read" in str(CliRunner().invoke(app, words).exception)

@@ -47,6 +47,7 @@ from ingest.embedding import Embedder
 from ingest.errors import WrongUse
 from ingest.state import metadata
 from resolution import entities, judgements, registry, resolve, wikidata, wikidata_cache
+from resolution.calibrate import save_weights
 from resolution.candidates import Item
 from resolution.decision import load_weights
 from resolution.knowledge_base import build
@@ -1002,6 +1003,7 @@ FROM_MENTIONS = ("Finding mentions", "Finding relations", "Naming", "Linking", "
         ("coreference_model", ("Naming", "Linking", "Resolving")),
         ("knowledge base", ("Linking", "Resolving")),
         ("weights", ("Linking", "Resolving")),
+        ("weights_file", ("Linking", "Resolving")),
         ("unite_demonyms", ("Resolving",)),
         ("wikidata_requests_per_run", ()),
     ],
@@ -1023,7 +1025,7 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         build(Home(place.home).knowledge_base, KNOWLEDGE[1], "test")
     elif change == "weights":
         weights = load_weights()
-        monkeypatch.setattr("flows.knowledge.load_weights", lambda: dataclasses.replace(weights, version="another"))
+        monkeypatch.setattr("flows.knowledge.load_weights", lambda _path: dataclasses.replace(weights, version="another"))
     elif change == "patterns in the same file":
         patterns.write_text('{"name": "Halden", "label": "GPE"}\n')
     else:
@@ -1031,7 +1033,9 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         model.mkdir()
         (model / "meta.json").write_text('{"lang": "en", "name": "other", "version": "1.0.0"}')
         values: dict[str, Any] = {"chunk_tokens": 50, "entity_labels": ["ORG"], "unite_demonyms": True,
-                                  "patterns_file": str(patterns), "second_spacy_model": str(model), "wikidata_requests_per_run": 7}  # fmt: skip
+                                  "patterns_file": str(patterns), "second_spacy_model": str(model), "wikidata_requests_per_run": 7,
+                                  "weights_file": str(tmp_path / "weights.json")}  # fmt: skip
+        save_weights(dataclasses.replace(load_weights(), version="1", threshold=0.9), tmp_path / "weights.json")
         place.set(**{change: values.get(change, "another")})
     assert planned_stages(place) == dict.fromkeys(stale, 2)
     assert all("models, weights, settings" in row["why"] or "again" in row["why"] for row in planned(place)["work"] if row["documents"])

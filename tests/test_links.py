@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from resolution.decision import load_weights
 from resolution.features import FEATURES
 from resolution.knowledge_base import KnowledgeBase, build
 from resolution.links import link_documents
+from resolution.name_tables import DATA
 from resolution.registry import Registry
 from resolution.units import DocumentName, Link
 
@@ -218,7 +220,12 @@ def test_links_are_kept_by_document(tmp_path: Path) -> None:
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    for text in ("", "{}", '{"version": "1", "features": {}, "confidence": {}, "bias": 0, "threshold": 0.5, "doubt": 0.2}'):
+    whole = orjson.loads((DATA / "weights-1.json").read_bytes())
+    broken = [
+        whole | change
+        for change in ({"threshold": "high"}, {"features": 5}, {"features": list(whole["features"])}, {"confidence": whole["features"]})
+    ]
+    for text in ("", "{}", "[1]", *(orjson.dumps(row).decode() for row in broken)):
         (tmp_path / "w.json").write_text(text)
         with pytest.raises(WrongUse, match="polyonym calibrate"):
             load_weights(tmp_path / "w.json")

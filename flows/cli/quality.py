@@ -173,9 +173,13 @@ def calibrate(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit the weights of linking on gold sets, with the home's knowledge base; shows cross-validation by document and reliability."""
+    """Fit the weights of linking on gold sets, with the home's knowledge base; shows cross-validation by document and reliability.
+
+    A home links with them once its setting weights_file names the file that they were written to.
+    """
     from flows import calibrating
     from flows.knowledge import Knowledge
+    from resolution.audit import read_gold
     from resolution.calibrate import fit, save_weights
 
     it = opened(home, config)
@@ -183,6 +187,8 @@ def calibrate(
     try:
         if not knowledge.sources:
             raise WrongUse(f"{home} has no knowledge base to find candidates in. Import one: polyonym kb import FILE --home {home}")
+        for path in [*gold, *(try_on or ())]:
+            read_gold(path)  # says what is wrong with a set before minutes go into the others
         fitted = fit(calibrating.examples(gold, it.settings), knowledge.sources, _version(output))
         others = {}
         for path in try_on or []:
@@ -203,7 +209,7 @@ def calibrate(
     for name, (accuracy, bins) in others.items():
         _show_curve(f"On {name}: best candidate right {accuracy:.3f}", bins)
     if output:
-        out.print(f"\nWeights written to {escape(str(output))}")
+        out.print(f"\nWeights written to {escape(str(output))}. To link with them, set weights_file to it.")
 
 
 def _version(output: Path | None) -> str:

@@ -1,9 +1,9 @@
 """Explanations: what an entity rests on, name by name and decision by decision, and why its neighbours are others."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -18,8 +18,8 @@ from ingest.mentions import mentions
 from ingest.state import batched
 from resolution import decisions, entities, identity, judgements
 from resolution.comparison import NameComparison, compare
-from resolution.decision import load_weights
-from resolution.document_names import document_names
+from resolution.decision import Weights, load_weights
+from resolution.document_names import document_names, mention_names
 from resolution.entities import Entity, aliases, memberships
 from resolution.entity_types import compatible
 from resolution.judgements import PART, Judgement, whole_name
@@ -32,6 +32,7 @@ MOST = 8
 """So many entities are explained of those that one name stands for; the rest are named among the others."""
 _EXAMPLES, _ROWS, _SIDE = 2, 24, 170
 _SUGGESTED, _NEAR = 5, 60
+_DETERMINER = re.compile(r"\A(?:the|an?) (?=\S)")
 _NOT_ENOUGH = "a name in common is not enough: nothing in the documents says that they are one"
 
 Part = tuple[str, str]  # (document, name)
@@ -131,11 +132,15 @@ class Other:
 
 @dataclass(frozen=True)
 class Explanation:
-    """All that an entity rests on. Lists are bounded; `left_out` says how many rows of which list are not shown."""
+    """All that an entity rests on. Lists are bounded; `left_out` says how many rows of which list are not shown.
+
+    `found_by` says of each name in how many of its mentions which detector had a part (see ingest.mentions).
+    """
 
     entity: Entity
     found: str
     names: tuple[tuple[str, int], ...]
+    found_by: dict[str, dict[str, int]]
     grouped: tuple[Grouped, ...]
     links: tuple[Linked, ...]
     merges: tuple[Across, ...]
@@ -164,27 +169,28 @@ class Between:
     apart: tuple[Apart, ...]
 
 
-def explain(connection: Connection, what: str) -> list[Explanation]:
-    """Explain every entity that `what` stands for: a name as it stands in documents, in any normal form, or an id.
+def explain(connection: Connection, what: str, weights: Weights | None = None) -> list[Explanation]:
+    """Explain every entity that `what` stands for: a name as it stands in documents, in any normal form or case, or an id.
 
-    Most mentioned first, at most MOST. Raises WrongUse, with near names, when nothing is called so.
+    Most mentioned first, at most MOST. `weights` are those that links are made with, by default the package's own. Raises WrongUse,
+    with near names, when nothing is called so.
     """
     found = _find(connection, what.strip())
     held = sorted(entities.load(connection, sorted(found)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
     if not held:
         raise WrongUse(_nothing(connection, what))
-    return [_Explainer(connection, e).explain(found[e.entity_id]) for e in held]
+    return [_Explainer(connection, e).explain(found[e.entity_id], weights or load_weights()) for e in held]
 
 
-def explain_ids(connection: Connection, ids: Sequence[str]) -> list[Explanation]:
+def explain_ids(connection: Connection, ids: Sequence[str], weights: Weights | None = None) -> list[Explanation]:
     """Explain these entities, in this order; ids that are not there are passed over."""
     held = {e.entity_id: e for e in entities.load(connection, ids)}
-    return [_Explainer(connection, held[i]).explain("by its id") for i in ids if i in held]
+    return [_Explainer(connection, held[i]).explain("by its id", weights or load_weights()) for i in ids if i in held]
 
 
-def explain_two(connection: Connection, what: str, other: str) -> Between:
+def explain_two(connection: Connection, what: str, other: str, weights: Weights | None = None) -> Between:
     """Say whether two names or ids are one node, and why or why not. Raises WrongUse as `explain` does."""
-    left, right = explain(connection, what), explain(connection, other)
+    left, right = explain(connection, what, weights), explain(connection, other, weights)
     theirs = {e.entity.entity_id for e in right}
     together = tuple(e for e in left if e.entity.entity_id in theirs)
     apart = [] if together else [_apart(connection, a.entity, b.entity) for a in left for b in right]
@@ -205,7 +211,8 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
     """An explanation as JSON."""
     row = asdict(explanation)
     entity: dict[str, Any] = row.pop("entity")
-    return entity | row | {"names": [{"name": n, "count": c} for n, c in explanation.names]}
+    found_by = row.pop("found_by")
+    return entity | row | {"names": [{"name": n, "count": c, "found_by": found_by.get(n, {})} for n, c in explanation.names]}
 
 
 # Finding
@@ -230,7 +237,16 @@ def _find(connection: Connection, what: str) -> dict[str, str]:
         add("by a name", select(m.entity_id).where(or_(m.name.in_(normal), *split_off)))
         add("by a name", select(a.entity_id).where(a.name == what))
         add("by its name", select(e.entity_id).where(e.name == what))
+    if not found:
+        alike = [n for n in connection.execute(select(a.name).distinct()).scalars() if _plain(n) == _plain(what)]
+        for batch in batched(sorted(alike), 500):
+            add("by a name in another case", select(a.entity_id).where(a.name.in_(batch)))
     return found
+
+
+def _plain(name: str) -> str:
+    """A name without case, spare white space and a leading determiner."""
+    return _DETERMINER.sub("", " ".join(name.casefold().split()))
 
 
 def _nothing(connection: Connection, what: str) -> str:
@@ -265,15 +281,16 @@ class _Explainer:
         self.quotes = Quotes(connection, dict(self.spelling))
         self.left_out: dict[str, int] = {}
 
-    def explain(self, found: str) -> Explanation:
+    def explain(self, found: str, weights: Weights) -> Explanation:
         known = judgements.load(self.connection)
         stored = self._decisions()
         return Explanation(
             self.entity,
             found,
             tuple((a.name, a.count) for a in entities.load_aliases(self.connection, [self.entity.entity_id])),
+            self._found_by(),
             self._bounded("grouped", self._grouped()),
-            self._bounded("links", self._links(known)),
+            self._bounded("links", self._links(known, weights)),
             self._bounded("merges", self._across(d for d in stored if d.kind == "merge" and self._made_by(d))),
             self._bounded("doubts", self._across(d for d in stored if d.kind != "merge" or not self._made_by(d))),
             tuple(self._others(known, stored)),
@@ -307,6 +324,21 @@ class _Explainer:
             values = dict(row._mapping)
             yield DocumentName(**{**values, "evidence": tuple((a, b) for a, b in values["evidence"])})
 
+    def _found_by(self) -> dict[str, dict[str, int]]:
+        """For each name, as documents spell it, in how many mentions each detector had a part."""
+        m, n, own = mentions.c, mention_names.c, memberships.c
+        same_span = and_(n.document == m.document, n.start == m.start_at, n.end == m.end_at)
+        same_name = and_(own.document == n.document, own.name == n.name)
+        held: dict[str, Counter[str]] = defaultdict(Counter)
+        statement = (
+            select(m.text, m.detectors)
+            .select_from(mentions.join(mention_names, same_span).join(memberships, same_name))
+            .where(own.entity_id == self.entity.entity_id)
+        )
+        for text, detectors in self.connection.execute(statement):
+            held[text].update(detectors)
+        return {text: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))) for text, counts in sorted(held.items())}
+
     def _grouped(self) -> list[Grouped]:
         """Names under other names, by the number of mentions that they brought in."""
         held: dict[tuple[str, str, str], list[DocumentName]] = defaultdict(list)
@@ -320,7 +352,7 @@ class _Explainer:
             made.append(Grouped(self.spelling[name], under, rule, len(rows), sum(n.count for n in rows), evidence))
         return sorted(made, key=lambda g: (-g.mentions, g.name, g.under, g.rule))
 
-    def _links(self, known: Sequence[Judgement]) -> list[Linked]:
+    def _links(self, known: Sequence[Judgement], weights: Weights) -> list[Linked]:
         c, m = links.c, memberships.c
         statement = (
             select(links)
@@ -337,7 +369,7 @@ class _Explainer:
         for (name, verdict, item), rows in held.items():
             weakest = min(rows, key=lambda k: (k.confidence, k.document))
             version = weakest.weights_version
-            candidates = tuple(_considered(row, version) for row in weakest.candidates)
+            candidates = tuple(_considered(row, weights.features if version == weights.version else {}) for row in weakest.candidates)
             # A link's confidence is that of its Wikidata item; an entry of the registry alone has its share.
             sure = weakest.confidence if weakest.wikidata_id or not weakest.registry_id else candidates[0].share
             elsewhere = verdict == "link" and item not in (self.entity.registry_id, self.entity.wikidata_id)
@@ -417,6 +449,8 @@ class _Explainer:
         for decision in stored:
             if decision.kind == "split" and not {n for _, n in theirs}.isdisjoint(decision.names):
                 return decision.verdict
+        if mine.wikidata_id and mine.wikidata_id == other.wikidata_id:
+            return f"both are linked to {mine.wikidata_id}, but not surely enough to be united by it"
         return ""
 
     def _spoken_of(self, judgement: Judgement) -> bool:
@@ -433,15 +467,8 @@ def _shorter(name: str) -> list[str]:
     return [" ".join(part) for i in range(1, len(words)) for part in (words[:i], words[i:])]
 
 
-@cache
-def _weights() -> tuple[str, Mapping[str, float]]:
-    held = load_weights()
-    return held.version, held.features
-
-
-def _considered(row: Mapping[str, Any], version: str) -> Considered:
-    held, weights = _weights()
-    reasons = [Reason(f, v, weights.get(f) if held == version else None) for f, v in row.get("features", {}).items()]
+def _considered(row: Mapping[str, Any], weights: Mapping[str, float]) -> Considered:
+    reasons = [Reason(f, v, weights.get(f)) for f, v in row.get("features", {}).items()]
     reasons.sort(key=lambda r: (-abs(r.value * r.weight) if r.weight is not None else 0.0, r.feature))
     return Considered(row["id"], row["label"], row.get("description"), row.get("score", 0.0), row.get("share", 0.0), tuple(reasons))
 
@@ -521,6 +548,7 @@ def show(explanation: Explanation, console: Console) -> None:
         screen.line(0, f"Took in: {', '.join(explanation.former_ids)}")
     screen.title("Names")
     screen.line(1, " · ".join(f"{name} ({count:,})" for name, count in explanation.names))
+    screen.section("Found by", [lambda f=f: _show_found_by(screen, *f) for f in list(explanation.found_by.items())[:_ROWS]])
     screen.section("Why they are together, inside documents", [lambda g=g: _show_grouped(screen, g) for g in explanation.grouped])
     screen.section("Why they are together, across documents", [lambda a=a: _show_across(screen, a) for a in explanation.merges])
     screen.section("What the registry and the knowledge base say", [lambda k=k: _show_linked(screen, k) for k in explanation.links])
@@ -581,6 +609,10 @@ def _many(count: int, what: str) -> str:
 def _show_evidence(screen: _Screen, evidence: Iterable[Evidence]) -> None:
     for e in evidence:
         screen.line(2, (f"{e.document}  ", "dim"), e.before, (f"[{e.marked}]", "bold yellow"), e.after)
+
+
+def _show_found_by(screen: _Screen, name: str, detectors: Mapping[str, int]) -> None:
+    screen.line(1, (name, "bold"), "  " + " · ".join(f"{detector} {count:,}" for detector, count in detectors.items()))
 
 
 def _show_grouped(screen: _Screen, row: Grouped) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from flows import overview, runs
 from flows.explaining import Quotes, as_json, explain_ids
 from flows.home import Home
+from flows.knowledge import configured_weights
 from flows.settings import load_settings
 from graph import communities, summaries
 from graph.communities import Community
@@ -21,6 +22,7 @@ from ingest import chunks, documents
 from ingest.state import select_where_in
 from resolution import decisions, entities
 from resolution.audit import by_strength
+from resolution.decision import Weights
 from resolution.units import Decision
 
 LARGEST, EXPLAINED, MERGES, COMMUNITIES, PICTURED, CHANGES = 40, 20, 15, 60, 60, 40
@@ -35,9 +37,9 @@ def write(path: Path, config: Path | None) -> dict[str, Any]:
     from flows.report.page import render
 
     home = Home(path)
-    engine = home.open(load_settings(path, config))
-    with engine.connect() as connection:
-        report = gather(connection)
+    settings = load_settings(path, config)
+    with home.open(settings).connect() as connection:
+        report = gather(connection, configured_weights(settings))
     swap(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
     swap(home.report, render(report).encode())
     if report["changes"] or any(report.get("written", {}).values()):
@@ -45,8 +47,8 @@ def write(path: Path, config: Path | None) -> dict[str, Any]:
     return report
 
 
-def gather(connection: Connection) -> dict[str, Any]:
-    """All that the report shows, as JSON."""
+def gather(connection: Connection, weights: Weights) -> dict[str, Any]:
+    """All that the report shows, as JSON; `weights` are those that links are made with."""
     history = runs.load(connection)
     last = history[-1]
     nodes = overview.nodes(connection)
@@ -62,7 +64,7 @@ def gather(connection: Connection) -> dict[str, Any]:
         "changes": changes(connection, last.run),
         "entities": [overview.as_row(n) for n in nodes[:LARGEST]],
         "merges": merges(connection),
-        "explanations": [as_json(e) for e in explain_ids(connection, [n.entity.entity_id for n in nodes[:EXPLAINED]])],
+        "explanations": [as_json(e) for e in explain_ids(connection, [n.entity.entity_id for n in nodes[:EXPLAINED]], weights)],
         "communities": _communities(connection, divided),
         "picture": _picture(connection, nodes, divided),
     }

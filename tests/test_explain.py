@@ -72,6 +72,20 @@ def test_an_entity_is_found_by_every_form_of_its_names_and_by_foreign_ids(connec
     assert one(connection, what).entity.registry_id == "ex:halden"
 
 
+@pytest.mark.parametrize(("what", "name"), [("siemens ag", "Siemens AG"), ("the  siemens AG", "Siemens AG"), ("the fed", "Fed")])
+def test_case_and_determiner_do_not_hide_an_entity(tmp_path: Path, what: str, name: str) -> None:
+    labels = {"Siemens AG": "ORG", "Fed": "ORG"}
+    with fill(tmp_path / "s.db", {"a.txt": "Siemens AG fell. The Fed met."}, labels).connect() as connection:
+        assert one(connection, what).entity.name == name
+
+
+def test_each_name_tells_which_detectors_found_it(connection: Connection) -> None:
+    explanation = one(connection, "ex:halden")
+    names = {row["name"]: row["found_by"] for row in as_json(explanation)["names"]}
+    assert names == {"Halden ASA": {"pattern": 2}, "Halden": {"pattern": 2}}
+    assert "Found by\n  Halden  pattern 2\n  Halden ASA  pattern 2\n" in printed(explanation)
+
+
 def test_it_is_found_by_its_id_and_by_one_that_it_took_in(tmp_path: Path) -> None:
     engine = fill(tmp_path / "s.db", TEXTS, LABELS, ITEMS)
     with engine.begin() as connection:
@@ -173,6 +187,7 @@ def test_others_of_a_name_come_with_the_reason(connection: Connection) -> None:
         ({"wikidata_id": "Q1"}, {"wikidata_id": "Q2"}, "different Wikidata ids: Q1 and Q2"),
         ({"registry_id": "a"}, {"registry_id": "b"}, "different registry ids: a and b"),
         ({"type": "PERSON"}, {"type": "PLACE"}, "a PERSON and a PLACE cannot be one thing"),
+        ({"wikidata_id": "Q1"}, {"wikidata_id": "Q1"}, "both are linked to Q1, but not surely enough"),
         ({}, {}, "a name in common is not enough"),
     ],
 )
@@ -230,7 +245,7 @@ def test_an_abstention_is_a_doubt_with_its_margin(tmp_path: Path) -> None:
 def test_json_holds_everything(connection: Connection) -> None:
     row = json.loads(json.dumps(as_json(one(connection, "Halden"))))
     assert row["name"] == "Halden ASA" or row["name"] == "Halden"
-    assert {"name": "Halden ASA", "count": 2} in row["names"]
+    assert {"name": "Halden ASA", "count": 2, "found_by": {"pattern": 2}} in row["names"]
     assert row["links"][0]["candidates"][0]["reasons"][0] == {"feature": "registry", "value": 1.0, "weight": None}
 
 

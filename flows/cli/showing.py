@@ -238,16 +238,18 @@ def explain(
 ) -> None:
     """Why these are the same: an entity's names, why each was put there, what was nearly merged, and which candidates lost."""
     from flows import explaining
+    from flows.knowledge import configured_weights
 
-    with reading(home, config) as (_, connection):
+    with reading(home, config) as (it, connection):
+        weights = configured_weights(it.settings)
         if other is not None:
-            between = explaining.explain_two(connection, what, other)
+            between = explaining.explain_two(connection, what, other, weights)
             if as_json:
                 print_json(explaining.two_as_json(between))
             else:
                 explaining.show_two(between, out)
             return
-        found = explaining.explain(connection, what)
+        found = explaining.explain(connection, what, weights)
     if as_json:
         print_json([explaining.as_json(e) for e in found])
     else:

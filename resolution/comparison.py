@@ -102,7 +102,7 @@ def _compare_things(a: str, b: str) -> NameComparison:
         return NameComparison(1.0, "same form", (f"both are {x!r}",))
     if a.strip().casefold() == b.strip().casefold():
         return NameComparison(0.7, "case", (), ("case tells a word and a name apart",))
-    if squash(x) == squash(y) or squash(a) == squash(b):
+    if squash(x) == squash(y) or squash(a) == squash(b) or squash(x.replace("&", "and")) == squash(y.replace("&", "and")):
         return NameComparison(0.97, "same letters", ("equal without spaces and signs",))
     if {demonym_of(x), demonym_of(y)} & {x, y}:
         return NameComparison(0.6, "people and country", ("one is the people or adjective of the other",), ("a people is no country",))
@@ -244,7 +244,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def _is_capitals(raw: str) -> bool:
-    return re.fullmatch(r"(?:the )?(?:[A-Z]{2,6}|(?:[A-Z]\.){2,6})s?", raw.strip()) is not None
+    return re.fullmatch(r"(?:the )?(?:[A-Z]{2,6}|(?:[A-Z]\.){2,6}|[A-Z]{1,3}&[A-Z]{1,3})s?", raw.strip()) is not None
 
 
 def _acronym(a: str, b: str) -> NameComparison | None:
@@ -259,6 +259,8 @@ def _acronym(a: str, b: str) -> NameComparison | None:
             return NameComparison(0.82, "abbreviation", (f"{short} is made of the beginnings of {long}",))
         if not _is_capitals(short) or (len(long.split()) < 2 and not re.search(r"[a-z][A-Z]", long)):
             continue
+        if "&" in short and not re.search(r"&| and ", long, re.IGNORECASE):
+            continue  # B&B is no Best Buy
         if letters in initials(long):
             return NameComparison(0.9 if len(letters) > 2 else 0.82, "acronym", (f"{short} has the initials of {long}",))
         if len(letters) > 3 and abbreviates(short, [long]):

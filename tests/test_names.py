@@ -95,6 +95,25 @@ def test_labelled_pairs_come_out_right() -> None:
     assert len(PAIRS) > 500 and len(wrong) <= 5 and len(untyped) <= 6, (wrong, untyped)
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("AT&T", "AT and T"),
+        ("AT&T", "American Telephone & Telegraph"),
+        ("P&G", "Procter & Gamble"),
+        ("P&G", "Procter and Gamble"),
+        ("M&S", "Marks & Spencer plc"),
+    ],
+)
+def test_an_ampersand_stands_for_and(a: str, b: str) -> None:
+    assert compare(a, b).same and compare(a, b, "ORG", "ORG").same
+
+
+@pytest.mark.parametrize(("a", "b"), [("B&B", "Best Buy"), ("P&G", "M&S"), ("P&G", "Penn & Teller")])
+def test_an_ampersand_makes_no_acronym_of_other_names(a: str, b: str) -> None:
+    assert not compare(a, b).same
+
+
 def test_types_that_cannot_go_together_forbid() -> None:
     assert compare("Jordan", "Jordan", "PERSON", "PLACE").forbids == ("a PERSON is no PLACE",)
     assert compare("Jordan", "Jordan", "PERSON", "GPE").forbids

@@ -47,13 +47,18 @@ def _mentions(connection: Connection) -> Iterator[Row]:
         named = {(n.document, n.start, n.end): n.name for n in document_names.load_mentions(connection, batch)}
         entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
         link_of = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, batch))}
+        # What other documents say of the node settles no doubt; a longer name in the same one does.
+        agreed = {
+            (k.document, i) for key, k in link_of.items() if (i := entity_of.get(key)) and k.wikidata_id and k.wikidata_id == linked.get(i)
+        }
         for m in sorted(mentions.load(connection, batch), key=lambda m: (m.document, m.start, m.end)):
             name = (m.document, named.get((m.document, m.start, m.end), ""))
             entity_id = entity_of.get(name)
             if entity_id is None:
                 continue  # not resolved yet: an interrupted run's
             link = link_of.get(name) or Link(*name)
-            made = linked.get(entity_id)
+            item = linked.get(entity_id)
+            in_doubt = link.verdict == "abstain" and (m.document, entity_id) not in agreed
             yield {
                 "document": m.document,
                 "start": m.start,
@@ -61,8 +66,8 @@ def _mentions(connection: Connection) -> Iterator[Row]:
                 "text": m.text,
                 "label": m.label,
                 "entity_id": entity_id,
-                "wikidata_id": made,
-                "candidate": link.candidate or made,
+                "wikidata_id": None if in_doubt else item,
+                "candidate": link.candidate or item,
                 "confidence": round(link.confidence if link.candidate else sure.get(entity_id, 0.0), 3),
             }
 

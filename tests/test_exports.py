@@ -18,20 +18,33 @@ TWO = ({"id": "Q7", "label": "Halden", "share": 0.5}, {"id": "Q8", "label": "Hal
 
 
 @pytest.mark.parametrize(
-    ("own", "candidate", "confidence"),
+    ("own", "made", "candidate", "confidence"),
     [
-        (Link("b.txt", "", verdict="nil"), "Q5", 1.0),
-        (Link("b.txt", "", "Q7", 0.25, verdict="abstain", candidates=TWO), "Q7", 0.25),
-        (Link("b.txt", "", "Q5", 0.75, "Q5", verdict="link"), "Q5", 0.75),
+        (Link("b.txt", "", verdict="nil"), "Q5", "Q5", 1.0),
+        (Link("b.txt", "", "Q7", 0.25, verdict="abstain", candidates=TWO), None, "Q7", 0.25),
+        (Link("b.txt", "", "Q5", 0.75, "Q5", verdict="link"), "Q5", "Q5", 0.75),
     ],
 )
-def test_the_confidence_of_a_mention_is_that_of_its_candidate(tmp_path: Path, own: Link, candidate: str, confidence: float) -> None:
+def test_a_link_in_doubt_is_null_and_the_confidence_is_that_of_the_candidate(
+    tmp_path: Path, own: Link, made: str | None, candidate: str, confidence: float
+) -> None:
     """The node is linked to Q5 by the other document."""
     with fill(tmp_path / "s.db", TEXTS, {"Halden ASA": "ORG"}, ITEMS).begin() as connection:
         [name] = {k.name for k in links.load(connection)}
         links.replace(connection, ["b.txt"], [replace(own, name=name)])
         rows = [row for row in export(connection, "mentions") if row["document"] == "b.txt"]
-    assert {(r["wikidata_id"], r["candidate"], r["confidence"]) for r in rows} == {("Q5", candidate, confidence)}
+    assert {(r["wikidata_id"], r["candidate"], r["confidence"]) for r in rows} == {(made, candidate, confidence)}
+
+
+def test_a_doubt_is_settled_by_a_longer_name_of_the_same_document(tmp_path: Path) -> None:
+    texts = {"a.txt": "Ingrid Halvorsen spoke. Then Halvorsen left."}
+    items = [Item("ex:ingrid", "Ingrid Halvorsen", (), None, ("PERSON",), None, "Q5", "registry")]
+    with fill(tmp_path / "s.db", texts, {"Ingrid Halvorsen": "PERSON", "Halvorsen": "PERSON"}, items).begin() as connection:
+        short = Link("a.txt", "halvorsen", "Q7", 0.25, verdict="abstain", candidates=TWO)
+        long = [k for k in links.load(connection, ["a.txt"]) if k.name != "halvorsen"]
+        links.replace(connection, ["a.txt"], [short, *long])
+        rows = {row["text"]: row["wikidata_id"] for row in export(connection, "mentions")}
+    assert rows == {"Ingrid Halvorsen": "Q5", "Halvorsen": "Q5"}
 
 
 @pytest.mark.parametrize(("candidates", "margin"), [(TWO, 0.125), (TWO[:1], 0.5), ((), None)])

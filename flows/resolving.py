@@ -75,10 +75,12 @@ def ask_wikidata(run: Run) -> Prefetch:
         answer = client.prefetch(names, lambda done, total: tell(done - stage.done))
     if answer.stopped:
         run.notes.append(f"Wikidata stays away ({answer.stopped}): {answer.pending:,} names wait for the next run.")
-    elif answer.pending:
+    elif answer.limited:
         run.notes.append(
             f"{answer.pending:,} names wait for the next run: a run asks Wikidata at most so many times (wikidata_requests_per_run)."
         )
+    elif answer.pending:
+        run.notes.append(f"Wikidata gave no answer for {answer.pending:,} of the names: the next run asks again.")
     return answer
 
 

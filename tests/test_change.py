@@ -34,6 +34,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import Connection, select
+from wikidata_server import running, small_world
 
 from flows import correcting, explaining, ingesting, orchestration, plan, reporting, resolving, runs, stage_keys
 from flows.home import Home, Opened
@@ -1039,6 +1040,26 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         place.set(**{change: values.get(change, "another")})
     assert planned_stages(place) == dict.fromkeys(stale, 2)
     assert all("models, weights, settings" in row["why"] or "again" in row["why"] for row in planned(place)["work"] if row["documents"])
+
+
+def test_a_file_that_holds_no_weights_stops_a_run_before_it_begins(make_place: MakePlace, tmp_path: Path) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write({"a.txt": SENTENCES[0]})
+    (tmp_path / "weights.json").write_text('{"version": "1"}')
+    place.set(weights_file=str(tmp_path / "weights.json"))
+    with pytest.raises(WrongUse, match=r"weights\.json holds no weights"):
+        place.ingest()
+    assert place.export("documents") == []
+
+
+def test_a_name_that_wikidata_refuses_is_told_as_such(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    place = make_place(names={"Berlin": "GPE", "Merkel": "PERSON"}, fast=True)
+    place.write({"a.txt": "Merkel spoke in Berlin."})
+    with running(small_world()) as server:
+        server.poison = lambda parameters: "refused" if parameters.get("search") == "berlin" else None
+        place.set(wikidata_url=server.url, wikidata_contact="a@example.org")
+        assert place.ingest().notes == ["Wikidata gave no answer for 1 of the names: the next run asks again."]
 
 
 def test_a_change_of_the_second_pipeline_leaves_other_languages_alone(make_place: MakePlace, tmp_path: Path) -> None:

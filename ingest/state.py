@@ -3,13 +3,16 @@
 Each table is defined in the file of its concept, on the `metadata` of this file; no SQL stands anywhere else.
 """
 
+import os
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Column, Connection, Engine, MetaData, Table, Text, create_engine, delete, event, select
+from sqlalchemy import Column, Connection, Engine, MetaData, Table, Text, create_engine, delete, event, make_url, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.types import TypeDecorator
@@ -20,6 +23,7 @@ metadata = MetaData()
 SCHEMA_VERSION = 2
 T = TypeVar("T")
 _PASSWORD = re.compile(r"(//[^:/@\s]*:)[^@\s]+(?=@)|([?&]password=)[^&#\s]+")
+_RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _IN_POSTGRESQL = Text(collation="C")
 
 
@@ -65,19 +69,20 @@ def without_password(text: str) -> str:
 def open_state(url: str) -> Engine:
     """Open the state store at an SQLAlchemy URL (`sqlite:///…` or `postgresql+psycopg://…`), making its tables if absent.
 
-    Raises WrongUse for a URL that is none, ServerAway when the server does not answer, Damaged when the file is no
-    database or was written by a newer version.
+    A file that may not be written is opened for reading. Raises WrongUse for a URL that is none and for a file without the rights
+    that it takes, ServerAway when the server does not answer, Damaged when the file is no database or was written by a newer version.
     """
     try:
         # No pool: a reader that is gone must not keep SQLite's file open (its journal would keep what is deleted), and a forked
         # worker must not share a socket.
-        engine = create_engine(url, poolclass=NullPool)
+        readable = _read_only_file(url)
+        engine = create_engine(url, poolclass=NullPool, **({"creator": lambda: _connect_to_read(readable)} if readable else {}))
     except Exception as error:
         raise WrongUse(
             f"The state URL {without_password(url)!r} cannot be used: {error}. Set POLYONYM_STATE_URL to sqlite:///FILE or postgresql+psycopg://…"
         ) from error
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _sqlite_pragmas)
+        event.listen(engine, "connect", _begin_ourselves if readable else _sqlite_pragmas)
         event.listen(engine, "begin", _sqlite_begin)
     from ingest.editions import count_editions  # (which needs this module's tables)
 
@@ -86,12 +91,31 @@ def open_state(url: str) -> Engine:
     try:
         _make_or_check(engine, where)
     except OperationalError as error:
+        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _RIGHTS:
+            raise WrongUse(
+                f"The state store {where} cannot be opened: {error.orig}. Mend the rights of the file and its folder."
+            ) from error
         if engine.dialect.name == "sqlite":
-            raise Damaged(f"The state store {where} cannot be opened: {error.orig}. Check the disk and the file's rights.") from error
+            raise Damaged(f"The state store {where} cannot be opened: {error.orig}. Check the disk.") from error
         raise ServerAway(f"The state store {where} does not answer: {error.orig}") from error
     except DatabaseError as error:
         raise Damaged(f"The state store {where} is damaged: {error.orig}. Restore it from a copy, or start with a new home.") from error
     return engine
+
+
+def _read_only_file(url: str) -> Path | None:
+    """The SQLite file behind a URL if it is there and may not be written: by its own rights, or for want of a place for its journal."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        return None
+    file = Path(parsed.database)
+    return file if file.is_file() and not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK)) else None
+
+
+def _connect_to_read(file: Path) -> sqlite3.Connection:
+    # Without its journal the file is at rest; SQLite would want to make one, even to read, and is told that nobody writes meanwhile.
+    at_rest = not file.with_name(f"{file.name}-wal").exists()
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if at_rest else ''}", uri=True, check_same_thread=False)
 
 
 def _make_or_check(engine: Engine, where: str) -> None:
@@ -108,8 +132,12 @@ def _make_or_check(engine: Engine, where: str) -> None:
             set_fact(connection, "schema_version", SCHEMA_VERSION)
 
 
-def _sqlite_pragmas(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # we begin transactions ourselves, see _sqlite_begin
+def _begin_ourselves(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # see _sqlite_begin
+
+
+def _sqlite_pragmas(connection: Any, record: Any) -> None:
+    _begin_ourselves(connection, record)
     cursor = connection.cursor()
     for pragma in (
         "journal_mode=WAL",

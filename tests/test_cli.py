@@ -305,7 +305,7 @@ def powerless() -> list[str]:
     return words
 
 
-def test_a_read_only_home_is_told_and_left_alone(place: Path) -> None:
+def test_a_read_only_home_is_read_and_left_alone(place: Path) -> None:
     before_command = powerless()
     for path in [place / "home", *(place / "home").rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -313,6 +313,8 @@ def test_a_read_only_home_is_told_and_left_alone(place: Path) -> None:
     try:
         ended = polyonym("ingest", "docs", "--home", "home", code=2, cwd=place, before=before_command)
         assert "cannot be written" in ended.err and "--home" in ended.err and "Traceback" not in ended.err
+        for words in (("status",), ("runs",), ("plan", "docs"), ("export", "entities"), ("query", "MATCH (e:Entity) RETURN e.name")):
+            assert polyonym(*words, "--home", "home", cwd=place, before=before_command).out
         assert {p: p.read_bytes() for p in (place / "home").rglob("*") if p.is_file()} == before
     finally:
         for path in [place / "home", *(place / "home").rglob("*")]:

@@ -105,6 +105,28 @@ def test_a_defect_names_the_file_with_its_traceback(told: Told, tmp_path: Path, 
     Path(named[1]).unlink()
 
 
+@pytest.mark.parametrize("at_rest", [True, False])
+def test_a_state_that_may_not_be_written_is_read(place: Place, monkeypatch: pytest.MonkeyPatch, at_rest: bool) -> None:
+    if place.state_url:
+        pytest.skip("a server has rights of its own")
+    documents = place.export("documents")
+    if at_rest:
+        place.rest()
+    files = sorted(place.home.iterdir())
+    monkeypatch.setattr("os.access", lambda *_: False)
+    engine = open_state(f"sqlite:///{place.home / 'state.db'}")
+    with engine.connect() as connection:
+        assert list(exports.export(connection, "documents")) == documents
+    assert sorted(place.home.iterdir()) == files
+    with pytest.raises(OperationalError, match="readonly"), engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM documents")
+
+
+def test_a_state_that_may_not_even_be_opened_is_a_matter_of_rights(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="Mend the rights"):
+        open_state(f"sqlite:///{tmp_path}")
+
+
 @pytest.mark.parametrize(("words", "lines"), [(("export", "documents"), 0), (("export", "documents"), 1), (("status",), 0)])
 def test_a_reader_that_has_seen_enough_is_no_failure(place: Place, words: tuple[str, ...], lines: int) -> None:
     if place.state_url:

@@ -105,6 +105,22 @@ def test_a_defect_names_the_file_with_its_traceback(told: Told, tmp_path: Path, 
     Path(named[1]).unlink()
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("nowhere",), "there is no such file or folder"),
+        ((".", "--registry", "none.jsonl"), "The registry none.jsonl cannot be read"),
+    ],
+)
+def test_a_schedule_of_what_is_not_there_is_refused(
+    told: Told, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.setattr("flows.serving.serve", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    code, said = told("serve", *given, "--every", "15m")
+    assert code == 2 and message in said
+
+
 @pytest.mark.parametrize("at_rest", [True, False])
 def test_a_state_that_may_not_be_written_is_read(place: Place, monkeypatch: pytest.MonkeyPatch, at_rest: bool) -> None:
     if place.state_url:

@@ -174,7 +174,7 @@ def serve(
     if bool(cron) == bool(every):
         raise WrongUse("Give either --cron or --every.")
     place = Home(home)
-    place.make(load_settings(home, config)).dispose()
+    _check(place.make(load_settings(home, config)), paths, registry)
     from flows import serving
 
     serving.serve(

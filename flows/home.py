@@ -90,6 +90,17 @@ class Home:
                 "What is done is kept: make room, then run the same command again."
             )
 
+    def is_held(self) -> bool:
+        """Whether a process holds the home for writing now."""
+        try:
+            with (self.path / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except (BlockingIOError, PermissionError):  # who may not look takes it as it is said
+            return True
+        return False
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the home for writing, making its folder. Raises HomeHeld, naming the holder, while another process holds it.

@@ -1,6 +1,7 @@
 """What a command ends with when something fails: one message, an exit code, and nothing half written."""
 
 import errno
+import json
 import os
 import re
 import sqlite3
@@ -12,9 +13,11 @@ from pathlib import Path
 import pytest
 from home_fixtures import MakePlace, Place, make_place
 from sqlalchemy.exc import DatabaseError, OperationalError
+from typer.testing import CliRunner
 
 from flows import exports
-from flows.cli import main
+from flows.cli import app, main, showing  # noqa: F401  (it registers the command)
+from flows.home import Home
 from flows.settings import load_settings
 from ingest.errors import WrongUse
 from ingest.state import open_state
@@ -103,6 +106,16 @@ def test_a_defect_names_the_file_with_its_traceback(told: Told, tmp_path: Path, 
     named = re.search(r"The traceback is in (\S+)", said)
     assert named and "in fail" in Path(named[1]).read_text(encoding="utf-8")
     Path(named[1]).unlink()
+
+
+def test_a_run_that_nobody_does_any_more_is_not_called_running(place: Place) -> None:
+    def last_run() -> str:
+        ended = CliRunner().invoke(app, ["status", "--home", str(place.home), "--json"])
+        return str(json.loads(ended.stdout)["last_run"]["status"])
+
+    assert last_run() == "killed"
+    with Home(place.home).held():
+        assert last_run() == "running"
 
 
 @pytest.mark.parametrize(

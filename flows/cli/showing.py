@@ -1,6 +1,7 @@
 """Commands that show what a home holds. They read the last committed state, also while a run writes."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,12 +37,16 @@ def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json
         history = runs.load(connection)
         waiting = plan.pending(it, connection)
     last = history[-1] if history else None
+    if last and last.status == "running" and not it.home.is_held():
+        last = replace(last, status="killed")  # as the next run will record it
     if as_json:
         print_json({"home": str(home), "counts": held, "last_run": vars(last) if last else None, "pending": waiting})
         return
     print_table(f"{home}", ("what", "count"), held.items(), right=(1,))
     if last:
         out.print(f"\nLast run: {last.run}, {last.started}, [bold]{last.status}[/bold]")
+        if last.status == "killed":
+            out.print("  It was broken off. Nothing is lost: polyonym ingest finishes what it began.")
         for note in last.figures.get("notes", ()):
             out.print(f"  {escape(note)}")
     out.print("Pending: " + (", ".join(f"{n:,} {what}" for what, n in waiting.items() if n) or "nothing"))

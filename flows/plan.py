@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
-from flows import coming, reading, runs, stage_keys
+from flows import coming, due, extraction, reading, runs, stage_keys
 from flows.coming import Coming
+from flows.due import Due
 from flows.earlier import Earlier
 from flows.home import Opened
 from flows.knowledge import Knowledge, names_to_ask
@@ -16,10 +18,12 @@ from graph.communities import communities
 from graph.summaries import summaries
 from ingest import sources, stages
 from ingest.chunks import chunks
-from ingest.editions import seen
+from ingest.documents import documents
+from ingest.embedding import Embedder
 from ingest.state import select_where_in
 from resolution import wikidata_cache
 from resolution.document_names import document_names
+from resolution.registry import Registry, read_registry
 from resolution.resolve import pending as unresolved
 
 _TITLES = {
@@ -30,6 +34,7 @@ _TITLES = {
     "links": "Linking",
     "resolve": "Resolving",
 }
+_AS_CHANGED = "what has changed"
 _CHANGED = "models, weights, settings or judgements changed, or an earlier run was cut short"
 # What a home without a run is taken to be like: examples/corpus.
 _NAMES_A_CHUNK = 8
@@ -39,26 +44,42 @@ _SUMMARY_TOKENS = 2500  # of one prompt and its answer
 
 
 def pending(it: Opened, connection: Connection) -> dict[str, int]:
-    """What the state is waiting for: documents by stage that is out of date, and names that Wikidata has not answered."""
+    """What a run would do although no file changed: documents by stage that is out of date, names that Wikidata has not answered,
+    and what of graph, indexes, communities and summaries is behind the state."""
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
         keys = {stage: stage_keys.keys_of(stage, connection, it.settings, knowledge) for stage in stage_keys.STAGES}
         found = {f"documents for {stage}": len(stages.outdated(connection, stage, keys[stage])) for stage in stage_keys.STAGES}
     finally:
         knowledge.close()
-    found["names at Wikidata"] = len(wikidata_cache.pending(connection))
+    found |= {"names at Wikidata": len(wikidata_cache.pending(connection)), **due.look(it, connection).counts}
     return {what: count for what, count in found.items() if count}
 
 
 Row = dict[str, Any]
 
 
-def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletions: bool) -> dict[str, Any]:
-    """What `ingest` of these paths would do now. Raises what it would raise of missing sources."""
-    given = sources.resolve(paths, sources.remembered(connection))
+def plan(
+    it: Opened,
+    connection: Connection,
+    paths: Sequence[str],
+    allow_deletions: bool,
+    keep_gone: bool | None = None,
+    registry: Path | None = None,
+) -> dict[str, Any]:
+    """What `ingest` of these paths would do now, with a registry in place of the remembered one where it is given.
+
+    Raises what `ingest` would raise of settings, a registry and missing sources.
+    """
+    extraction.read_patterns(it.settings.patterns_file)
+    Embedder(it.settings.embedding_model).count_tokens([""])
+    given = sources.resolve(paths, sources.remembered(connection), keep_gone)
     scan = sources.scan(connection, given, reading.reader_key(it.settings), allow_deletions=allow_deletions, exclude=[it.home.path])
     comes = coming.look(connection, scan, it.settings, allow_deletions)
     knowledge = Knowledge(it.home, it.settings, it.engine)
+    if registry:
+        items = read_registry(registry)
+        knowledge.registry = Registry(items) if items else None
     try:
         keys = {stage: stage_keys.keys_of(stage, connection, it.settings, knowledge) for stage in stage_keys.STAGES}
         outdated = {stage: stages.outdated(connection, stage, keys[stage]) for stage in stage_keys.STAGES}
@@ -69,17 +90,24 @@ def plan(it: Opened, connection: Connection, paths: Sequence[str], allow_deletio
         knowledge.close()
     leaving = comes.leaving
     stale = {stage: [d for d in found if d not in leaving] for stage, found in outdated.items()}
-    cut = comes.chunks + coming.chunks_of(connection, stale["chunks"])
+    again = coming.chunks_of(connection, stale["chunks"])
+    cut = comes.chunks + again
     _, left_behind = unresolved(connection, keys["resolve"])
-    touched = comes.documents + len(comes.kinds.gone) + len(left_behind) + max(map(len, stale.values()))
+    gone = len(comes.kinds.gone) + len(left_behind)
+    moving = comes.documents + gone
+    related = moving + max(len(stale["relations"]), len(stale["resolve"]))  # what entities and communities rest on
+    touched = max(related, moving + len(stale["chunks"]))  # and what graph and summaries rest on
+    behind = due.look(it, connection)
     earlier = Earlier(runs.load(connection))
-    told = _summaries(connection, it.settings, earlier, touched)
+    told = _summaries(connection, it.settings, earlier, touched, behind)
     work = [
         *_reading(scan, earlier),
-        *_by_document(comes.documents, stale, earlier),
+        *_by_document(comes.documents, gone, stale, earlier),
         *_asking(requests, it.settings),
-        *_projections(touched, cut, earlier),
-        *_communities(connection, it.settings, earlier, touched, told),
+        *_loading(touched or (_count(connection, documents) if behind.graph else 0), behind, earlier),
+        *_indexing(touched, related, cut + max(0, behind.vectors["chunks"] - again), behind, earlier),
+        *_communities(related, behind, earlier),
+        *_summarising(touched, told, it.settings, behind, earlier),
     ]
     seconds = [row["seconds"] for row in work if row["seconds"] is not None]
     kinds = ("new", "changed", "moved", "gone", "unchanged")
@@ -105,14 +133,19 @@ def _reading(scan: sources.Scan, earlier: Earlier) -> Iterator[Row]:
         yield _row("Reading", files, "files new, changed or moved", earlier.seconds("Reading", files))
 
 
-def _by_document(coming: int, stale: Mapping[str, Sequence[str]], earlier: Earlier) -> Iterator[Row]:
+def _by_document(coming: int, gone: int, stale: Mapping[str, Sequence[str]], earlier: Earlier) -> Iterator[Row]:
     for stage, title in _TITLES.items():
-        count = coming + len(stale[stage])
+        resolving = stage == "resolve"  # which also takes out what is gone
+        count = coming + len(stale[stage]) + (gone if resolving else 0)
         if count:
-            why = " and ".join(w for w in (f"{coming:,} new, changed or moved" if coming else "", _why(stage, stale)) if w)
+            whys = (
+                f"{coming:,} new, changed or moved" if coming else "",
+                f"{gone:,} gone" if resolving and gone else "",
+                _why(stage, stale),
+            )
             # Its steps are the units of the blocks that are touched, which nobody knows beforehand.
-            seconds = earlier.seconds_for(title, count) if stage == "resolve" else earlier.seconds(title, count)
-            yield _row(title, count, why, seconds)
+            seconds = earlier.seconds_for(title, count) if resolving else earlier.seconds(title, count)
+            yield _row(title, count, " and ".join(w for w in whys if w), seconds)
 
 
 def _why(stage: str, stale: Mapping[str, Sequence[str]]) -> str:
@@ -129,40 +162,43 @@ def _asking(requests: int, settings: Settings) -> Iterator[Row]:
         yield _row("Asking Wikidata", None, f"about {requests:,} requests", requests * 60 / settings.wikidata_requests_per_minute)
 
 
-def _projections(touched: int, cut: int, earlier: Earlier) -> Iterator[Row]:
-    if touched:
-        yield _row("Loading the graph", None, "what has changed", earlier.seconds_for("Loading the graph", touched))
-        yield _row("Embedding chunks", None, f"at most {cut:,} chunks", earlier.seconds("Embedding chunks", cut))
-        yield _row("Embedding entities", None, "what has changed", earlier.seconds_for("Embedding entities", touched))
+def _loading(count: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
+    if count or behind.graph:
+        yield _row("Loading the graph", None, behind.graph or _AS_CHANGED, earlier.seconds_for("Loading the graph", count))
 
 
-def _communities(connection: Connection, settings: Settings, earlier: Earlier, touched: int, told: int) -> Iterator[Row]:
-    resized = _other_size(connection, settings)
-    if touched or resized:
-        why = "community_size changed, or no run has divided the graph" if resized else "what has changed"
-        yield _row("Finding communities", None, why, earlier.seconds_last("Finding communities"))
-    if touched or resized or told:
-        rewritten = _other_writer(connection, settings)
-        why = "who writes them (llm_url, llm_model, llm_tokens) changed, or no run has written any" if rewritten else "what has changed"
-        seconds = None if settings.llm_url and rewritten else earlier.seconds_for_summaries(told)
-        yield _row("Summarising", None, f"about {told:,} communities: {why}", seconds)
-        yield _row("Embedding communities", None, "what has changed", earlier.seconds("Embedding communities", told))
+def _indexing(touched: int, related: int, chunks: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
+    if touched or chunks:
+        yield _row("Embedding chunks", None, f"at most {chunks:,} chunks", earlier.seconds("Embedding chunks", chunks))
+    vectors = behind.vectors["entities"]
+    if related or vectors:
+        known = (earlier.seconds_for("Embedding entities", related), earlier.seconds("Embedding entities", vectors))
+        seconds = None if None in known else sum(s for s in known if s)
+        yield _row("Embedding entities", None, f"{vectors:,} entities" if vectors else _AS_CHANGED, seconds)
 
 
-def _other_writer(connection: Connection, settings: Settings) -> bool:
-    return seen(connection, "summaries").get("writer") != stage_keys.summary_key(settings)
+def _communities(related: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
+    if related or behind.communities:
+        yield _row("Finding communities", None, behind.communities or _AS_CHANGED, earlier.seconds_last("Finding communities"))
 
 
-def _other_size(connection: Connection, settings: Settings) -> bool:
-    return seen(connection, "communities").get("size") != settings.community_size
+def _summarising(touched: int, told: int, settings: Settings, behind: Due, earlier: Earlier) -> Iterator[Row]:
+    if touched or told or behind.communities or behind.summaries:
+        of_another = bool(settings.llm_url) and behind.summaries == due.OTHER_WRITER
+        seconds = None if of_another else earlier.seconds_for_summaries(told)
+        yield _row("Summarising", None, f"about {told:,} communities: {behind.summaries or _AS_CHANGED}", seconds)
+    vectors = max(told, behind.vectors["communities"])
+    if touched or vectors or behind.communities:
+        yield _row("Embedding communities", None, _AS_CHANGED, earlier.seconds("Embedding communities", vectors))
 
 
-def _summaries(connection: Connection, settings: Settings, earlier: Earlier, touched: int) -> int:
+def _summaries(connection: Connection, settings: Settings, earlier: Earlier, touched: int, behind: Due) -> int:
     """About how many summaries would be written."""
     changed = earlier.summaries(touched)
     about = ceil(touched * _COMMUNITIES_A_DOCUMENT if changed is None else changed)
-    if _other_writer(connection, settings) or _other_size(connection, settings):
-        return max(about, _count(connection, communities))
+    if behind.communities or behind.summaries not in ("", due.UNANSWERED):
+        held = _count(connection, communities) or ceil(_count(connection, documents) * _COMMUNITIES_A_DOCUMENT)
+        return max(about, held)
     unasked = select(func.count()).select_from(summaries).where(summaries.c.writer == "")
     return about + (connection.scalar(unasked) or 0 if settings.llm_url else 0)
 

@@ -134,6 +134,7 @@ class Place:
         """A new run, with the test's models."""
         run = Run(Home(self.home), load_settings(self.home), self.engine)
         run.embedder = WordHashes()  # type: ignore[assignment]
+        run.embedder.name = run.settings.embedding_model  # so that it can be told when another is set
         run.pipelines = KnownNames(self.labels) if self.labels else Recorded()
         return run
 

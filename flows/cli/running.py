@@ -22,17 +22,22 @@ from ingest.errors import WrongUse
 PathsArgument = Annotated[list[str], typer.Argument(help="Folders, files or globs (quote a glob).", metavar="PATH...")]
 
 
+RegistryOption = Annotated[
+    Path | None, typer.Option(help="Things you know: JSONL or CSV with id, name, aliases, type, description, wikidata_id.")
+]
+AllowDeletionsOption = Annotated[bool, typer.Option("--allow-deletions", help="Go on even if a source or a fifth of it is gone.")]
+KeepGoneOption = Annotated[
+    bool | None, typer.Option("--keep-gone/--drop-gone", help="Keep documents whose files are gone (remembered for these sources).")
+]
+
+
 @app.command()
 def ingest(
     paths: PathsArgument,
     home: HomeOption = DEFAULT_HOME,
-    registry: Annotated[
-        Path | None, typer.Option(help="Things you know: JSONL or CSV with id, name, aliases, type, description, wikidata_id.")
-    ] = None,
-    allow_deletions: Annotated[bool, typer.Option("--allow-deletions", help="Go on even if a source or a fifth of it is gone.")] = False,
-    keep_gone: Annotated[
-        bool | None, typer.Option("--keep-gone/--drop-gone", help="Keep documents whose files are gone (remembered for these sources).")
-    ] = None,
+    registry: RegistryOption = None,
+    allow_deletions: AllowDeletionsOption = False,
+    keep_gone: KeepGoneOption = None,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
@@ -130,11 +135,13 @@ def communities(
 def plan(
     paths: PathsArgument,
     home: HomeOption = DEFAULT_HOME,
-    allow_deletions: Annotated[bool, typer.Option("--allow-deletions", help="Plan as ingest would with this option.")] = False,
+    registry: RegistryOption = None,
+    allow_deletions: AllowDeletionsOption = False,
+    keep_gone: KeepGoneOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what `ingest` would do, without writing anything: documents by kind of change, work by stage, an estimate of the time."""
+    """Say what `ingest` with the same options would do, without writing anything: documents by kind of change, work by stage, an estimate of the time."""
     from flows import plan as planning
 
     with ExitStack() as stack:
@@ -143,7 +150,7 @@ def plan(
         else:  # before the first run: planned for an empty home that is thrown away
             place = Home(Path(stack.enter_context(TemporaryDirectory())))
             it = Opened(place, settings, place.make(settings))
-        found = planning.plan(it, stack.enter_context(it.engine.connect()), paths, allow_deletions)
+        found = planning.plan(it, stack.enter_context(it.engine.connect()), paths, allow_deletions, keep_gone, registry)
     if as_json:
         print_json(found)
         return

@@ -1,20 +1,23 @@
-"""The check of a home: the state's promises, and each projection against the state; and how projections are put right."""
+"""The check of a home: the state's promises, and each projection against the state; and how what differs is put right."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, delete, select, update
 
-from flows import loading, summarizing
+from flows import due, extraction, loading, refresh, stage_keys
 from flows.home import Home
-from flows.run import Run
+from flows.run import Batch, Run, out_of_date
 from flows.settings import Settings
-from graph import cards, store, summaries, vectors
-from graph.check import Finding, check_graph, check_index, check_state
-from ingest import chunks
-from ingest.documents import content_hash
+from graph import store, vectors
+from graph.check import Finding, altered_documents, check_graph, check_index, check_state, unsound_documents
+from graph.communities import communities, members
+from ingest import documents, sources, stages
+from ingest.editions import see
 from ingest.errors import Damaged
-from ingest.state import get_fact
+from ingest.state import get_fact, set_fact
+from resolution.entities import aliases, entities, memberships
 
 INDEXES = ("chunks", "entities", "communities")
 
@@ -24,11 +27,7 @@ def check(home: Home, settings: Settings, engine: Engine) -> list[Finding]:
     with engine.connect() as connection:
         findings = check_state(connection)
         home_id: str = get_fact(connection, "home_id", "")
-        wanted = {
-            "chunks": chunks.contents(connection),
-            "entities": {card.entity_id: content_hash(card.text) for card in cards.cards(connection)},
-            "communities": {i: content_hash(text) for i, text in summaries.descriptions(connection).items()},
-        }
+        wanted = due.wanted_vectors(connection)
     with loading.open_graph(home, settings) as graph:
         findings += check_graph(engine, graph, home_id)
     for name in INDEXES:
@@ -37,25 +36,85 @@ def check(home: Home, settings: Settings, engine: Engine) -> list[Finding]:
 
 
 def repair(home: Path, config: Path | None, findings: Sequence[Finding]) -> None:
-    """Make the projections of `findings` again from the state; it is a run of its own. The caller holds the home."""
-    where = {f.where for f in findings if f.repairable}
-    if not where:
+    """Put right what `findings` name, as far as the state has it; it is a run of its own. The caller holds the home."""
+    if not findings:
         return
     run = Run.open(home, config)
     status = "failed"
     try:
-        for name in INDEXES:
-            _discard_damaged(run.home.vectors, name)
-        if "graph" in where:
-            with loading.open_graph(run.home, run.settings) as graph, run.timings.stage("Loading the graph anew") as stage:
-                written = store.load(run.engine, graph, loading.home_id(run.engine), stage.advance, start_over=True)
-            run.written.nodes += written.nodes
-            run.written.relationships += written.relationships
-        loading.index_chunks_and_entities(run)
-        summarizing.load_communities(run)
+        put_right(run, findings)
         status = "done"
     finally:
         run.end(status)
+
+
+def put_right(run: Run, findings: Sequence[Finding]) -> None:
+    """The steps of `repair`: what is wrong in the state first, since all else is made from it.
+
+    A text that is not what was read is read again by the next ingest.
+    """
+    where = {f.where for f in findings}
+    with run.engine.begin() as connection:
+        altered = altered_documents(connection)
+        _read_again(connection, altered)
+        _drop_loose_ends(connection)
+        broken = unsound_documents(connection) - altered
+        for stage in stage_keys.STAGES:
+            stages.unmark(connection, stage, sorted(broken))
+        if "communities" in where:
+            _divide_again(connection)
+        if "summaries" in where:
+            see(connection, "summaries", {})
+    _find_again(run, broken)
+    for name in INDEXES:
+        _discard_damaged(run.home.vectors, name)
+    if "graph" in where:
+        with loading.open_graph(run.home, run.settings) as graph, run.timings.stage("Loading the graph anew") as stage_shown:
+            written = store.load(run.engine, graph, loading.home_id(run.engine), stage_shown.advance, start_over=True)
+        run.written.nodes += written.nodes
+        run.written.relationships += written.relationships
+    refresh.bring_up_to_date(run)
+
+
+def _read_again(connection: Connection, altered: set[str]) -> None:
+    """Have the files of these documents taken for changed by the next ingest."""
+    files = {(d.source, d.file) for d in documents.load(connection, sorted(altered))}
+    sources.record(connection, [replace(f, reader="") for f in sources.known_files(connection) if (f.source, f.file) in files])
+
+
+def _drop_loose_ends(connection: Connection) -> None:
+    """Delete what refers to nothing, or is referred to by nothing, and would be in the way of what is made anew."""
+    for column, target in (
+        (memberships.c.entity_id, entities.c.entity_id),
+        (entities.c.entity_id, memberships.c.entity_id),
+        (aliases.c.entity_id, entities.c.entity_id),
+        (members.c.community_id, communities.c.community_id),
+    ):
+        connection.execute(delete(column.table).where(column.not_in(select(target))))
+
+
+def _divide_again(connection: Connection) -> None:
+    """Have the partition made again, from what is left of it; no community is taken for what it was."""
+    held = communities.alias()
+    lost = communities.c.parent.not_in(select(held.c.community_id))
+    connection.execute(update(communities).where(lost).values(parent=None))  # the graph is loaded before communities are found
+    connection.execute(update(communities).values(content=""))
+    set_fact(connection, "communities", "")
+    see(connection, "communities", {})
+
+
+def _find_again(run: Run, broken: set[str]) -> None:
+    """Chunks, mentions and relations of these documents, from the models' kept outputs; their names and entities follow."""
+    steps: tuple[tuple[str, Callable[[Run, Batch], int]], ...] = (
+        ("chunks", extraction.chunk_batch),
+        ("mentions", lambda _, batch: extraction.Recognition(run).batch(batch)),
+        ("relations", extraction.relate_batch),
+    )
+    for stage, do in steps:
+        with run.engine.connect() as connection:
+            keys = stage_keys.keys_of(stage, connection, run.settings, run.knowledge)
+        for batch in out_of_date(run, stage, {d: key for d, key in keys.items() if d in broken}):
+            do(run, batch)
 
 
 def _discard_damaged(folder: Path, name: str) -> None:

@@ -1,26 +1,30 @@
 """Whether the state keeps its promises, and whether each projection holds what the state says: graph store and vector indexes.
 
-A projection that differs can be made again from the state. A state that breaks a promise is a fault of ours, and only another
-run can mend it.
+A projection that differs can be made again from the state, and so can what the state holds beside the documents' texts where it
+does not fit to them. A text that is not what was read can only be read again; a promise that is broken is a fault of ours.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, or_, select
 
 from graph.communities import communities, members
+from graph.communities import load as load_partition
 from graph.difference import difference, properties_hash
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
 from graph.store import GraphStore, check_owner, distrust, wanted
+from graph.summaries import extract, read_candidates, summaries
 from graph.summaries import load as load_summaries
-from graph.summaries import summaries
+from ingest import chunks as chunks_table
+from ingest import documents as documents_table
 from ingest.chunks import chunks
-from ingest.documents import documents, rejected
+from ingest.documents import content_hash, documents, rejected
 from ingest.errors import Damaged
 from ingest.mentions import mentions
 from ingest.model_outputs import outputs, uses
-from ingest.state import metadata
+from ingest.state import batched, metadata
+from resolution import document_names as names_table
 from resolution import judgements
 from resolution.clusters import firm_type
 from resolution.document_names import document_names, mention_names
@@ -30,6 +34,7 @@ from resolution.resolve import load_units
 from resolution.units import Unit
 
 _EXAMPLES = 5
+_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,29 @@ class Finding:
 
 
 def check_state(connection: Connection) -> list[Finding]:
-    """Promise 8 (nothing is left of what was deleted, nothing refers to what is not there) and promise 4 (what is never one)."""
-    return [*_leftovers(connection), *_loose_ends(connection), *_wrongly_one(connection)]
+    """Promise 8 (nothing is left of what was deleted, nothing refers to what is not there), promise 4 (what is never one), and whether
+    what is held of each document fits to its text."""
+    return [
+        *_leftovers(connection),
+        *_loose_ends(connection),
+        *_found("documents", "texts that differ from their digest", sorted(altered_documents(connection)), False),
+        *(f for what, parts in _unsound(connection).items() for f in _found("state", what, (f"{d} {part}" for d, part in parts))),
+        *_found("state", "entities that count their mentions or documents wrongly", connection.scalars(_miscounted())),
+        *_wrongly_one(connection),
+    ]
+
+
+def altered_documents(connection: Connection) -> set[str]:
+    """The documents whose text, title, language or metadata is not what was read."""
+    held = documents_table.digests(connection)
+    return {d.document for batch in _batches(held) for d in documents_table.load(connection, batch) if d.digest != held[d.document][0]}
+
+
+def unsound_documents(connection: Connection) -> set[str]:
+    """The documents of which something is held that does not fit to their text, or whose entities count wrongly."""
+    own = {document for parts in _unsound(connection).values() for document, _ in parts}
+    rows = connection.execute(select(memberships.c.document).where(memberships.c.entity_id.in_(_miscounted())).distinct())
+    return (own | set(rows.scalars())) & documents_table.digests(connection).keys()
 
 
 def check_graph(engine: Engine, store: GraphStore, home: str) -> list[Finding]:
@@ -130,26 +156,74 @@ def _leftovers(connection: Connection) -> Iterator[Finding]:
 def _loose_ends(connection: Connection) -> Iterator[Finding]:
     """Rows that refer to what is not there."""
     references = (
-        ("aliases of no entity", aliases.c.entity_id, entities.c.entity_id),
-        ("names of no entity", memberships.c.entity_id, entities.c.entity_id),
-        ("entities without a name in any document", entities.c.entity_id, memberships.c.entity_id),
-        ("members of communities that are no entities", members.c.entity_id, entities.c.entity_id),
-        ("members of no community", members.c.community_id, communities.c.community_id),
-        ("communities of no members", communities.c.community_id, members.c.community_id),
-        ("summaries of no community", summaries.c.community_id, communities.c.community_id),
-        ("model outputs that nothing uses", outputs.c.content, uses.c.content),
+        ("state", "aliases of no entity", aliases.c.entity_id, entities.c.entity_id),
+        ("state", "names of no entity", memberships.c.entity_id, entities.c.entity_id),
+        ("state", "entities without a name in any document", entities.c.entity_id, memberships.c.entity_id),
+        ("state", "model outputs that nothing uses", outputs.c.content, uses.c.content),
+        ("communities", "members of communities that are no entities", members.c.entity_id, entities.c.entity_id),
+        ("communities", "members of no community", members.c.community_id, communities.c.community_id),
+        ("communities", "communities of no members", communities.c.community_id, members.c.community_id),
+        ("summaries", "summaries of no community", summaries.c.community_id, communities.c.community_id),
     )
-    for what, column, target in references:
-        yield from _found("state", what, connection.scalars(_without(column, target)), False)
+    for where, what, column, target in references:
+        yield from _found(where, what, connection.scalars(_without(column, target)))
     parents = _without(communities.c.parent, communities.c.community_id).where(communities.c.parent.is_not(None))
-    yield from _found("state", "parents that are no communities", connection.scalars(parents), False)
-    yield from _found("state", "mentions without a name, or names without a mention", _unnamed(connection), False)
+    yield from _found("communities", "parents that are no communities", connection.scalars(parents))
+    yield from _found("summaries", "communities without a summary", _unsummarised(connection))
     known = set(connection.scalars(select(chunks.c.chunk)))
     cited = {s.chunk for sentences in load_summaries(connection).values() for s in sentences}
-    yield from _found("state", "chunks that summaries rest on and that are gone", sorted(cited - known), False)
+    yield from _found("summaries", "chunks that summaries rest on and that are gone", sorted(cited - known))
 
 
-def _unnamed(connection: Connection) -> Iterator[str]:
+def _unsummarised(connection: Connection) -> list[str]:
+    """The communities that have no summary although there are sentences about them."""
+    held = load_summaries(connection)
+    divided = load_partition(connection).communities
+    if all(c.community_id in held for c in divided):
+        return []
+    chosen = extract(divided, read_candidates(connection, divided))
+    return sorted(i for i, picks in chosen.items() if picks and i not in held)
+
+
+def _unsound(connection: Connection) -> dict[str, list[tuple[str, str]]]:
+    """What does not fit to a document's text or to what else is held of it: (document, which) by kind."""
+    return {
+        "chunks that are not what stands in their document": list(_wrong_chunks(connection)),
+        "mentions without a name, or names without a mention": list(_unnamed(connection)),
+        "names whose mentions are counted wrongly": list(_miscounted_names(connection)),
+    }
+
+
+def _wrong_chunks(connection: Connection) -> Iterator[tuple[str, str]]:
+    held = documents_table.digests(connection)
+    for batch in _batches(held):
+        text_of = {d.document: d.text for d in documents_table.load(connection, batch) if d.digest == held[d.document][0]}
+        for c in chunks_table.load(connection, sorted(text_of)):
+            if c.text != text_of[c.document][c.start : c.end] or c.content != content_hash(c.text):
+                yield c.document, str(c.start)
+
+
+def _miscounted_names(connection: Connection) -> Iterator[tuple[str, str]]:
+    counted = {(n.document, n.name): n.count for n in names_table.load(connection)}
+    for m in load_memberships(connection):
+        if m.mentions != counted.get((m.document, m.name), m.mentions):
+            yield m.document, m.name
+
+
+def _miscounted() -> Select[str]:
+    """The entities that count other mentions or documents than their names have."""
+    m, e = memberships.c, entities.c
+    sums = select(m.entity_id, func.sum(m.mentions).label("mentions"), func.count(m.document.distinct()).label("documents"))
+    counted = sums.group_by(m.entity_id).subquery()
+    wrong = or_(counted.c.mentions != e.mentions, counted.c.documents != e.documents)
+    return select(e.entity_id).join(counted, counted.c.entity_id == e.entity_id).where(wrong).order_by(e.entity_id)
+
+
+def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
+    return batched(sorted(documents), _AT_ONCE)
+
+
+def _unnamed(connection: Connection) -> Iterator[tuple[str, str]]:
     """Mentions without a name in their document, and names whose mention is gone or that stand for no entity."""
     m, n = mentions.c, mention_names.c
     same = (m.document == n.document) & (m.start_at == n.start) & (m.end_at == n.end)
@@ -159,7 +233,7 @@ def _unnamed(connection: Connection) -> Iterator[str]:
     owned = (b.document == d.document) & (b.name == d.name)
     nobody = select(d.document, d.name).select_from(document_names.outerjoin(memberships, owned)).where(b.entity_id.is_(None))
     for statement in (joined, lost, nobody):
-        yield from (f"{document} {what}" for document, what in connection.execute(statement.order_by(*statement.selected_columns)))
+        yield from ((document, str(what)) for document, what in connection.execute(statement.order_by(*statement.selected_columns)))
 
 
 def _wrongly_one(connection: Connection) -> Iterator[Finding]:

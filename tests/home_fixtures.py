@@ -24,11 +24,12 @@ import pytest
 from crashing import WordHashes
 from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 
-from flows import exports, ingesting, loading, refresh, summarizing, tables
+from flows import checking, exports, ingesting, loading, refresh, summarizing, tables
 from flows.home import Home, Opened
 from flows.run import Run
 from flows.settings import load_settings
 from graph import vectors
+from graph.check import Finding
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
 from graph.relations import SYMMETRIC
 from graph.store import Counts, Marker
@@ -167,6 +168,18 @@ class Place:
             refresh.record_removed(run, removed)
             refresh.bring_up_to_date(run)
         return run
+
+    def check(self) -> list[Finding]:
+        """What `polyonym check` finds."""
+        it = self.opened()
+        return checking.check(it.home, it.settings, it.engine)
+
+    def repair(self) -> list[Finding]:
+        """What `polyonym check --repair` does; returns what is left."""
+        found = self.check()
+        with self._running() as run:
+            checking.put_right(run, found)
+        return self.check()
 
     def fresh_communities(self) -> None:
         """`polyonym communities --fresh`."""

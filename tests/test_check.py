@@ -53,6 +53,11 @@ def test_a_sound_state(state: Engine) -> None:
         (["INSERT INTO community_members VALUES ('c1', 'e-gone', 0)"], "1 members of communities that are no entities (e-gone)"),
         (["INSERT INTO communities VALUES ('c1', 1, 'c0', 'title', '')"], "1 parents that are no communities (c0)"),
         (["INSERT INTO summaries VALUES ('c9', '[{\"sentence\": \"S\", \"chunk\": \"gone\"}]', '', '')"], "1 chunks that summaries rest on and that are gone"),
+        (["UPDATE documents SET text = 'Else.' WHERE document = 'b.txt'"], "1 texts that differ from their digest (b.txt)"),
+        (["INSERT INTO chunks VALUES ('c1', 'a.txt', 0, 0, 5, 'Klein', 1, '')"], "1 chunks that are not what stands in their document (a.txt 0)"),
+        (["UPDATE memberships SET mentions = 9 WHERE name = 'oslo' AND document = 'a.txt'"], "1 names whose mentions are counted wrongly (a.txt oslo)"),
+        (["UPDATE entities SET documents = 9 WHERE name = 'Oslo'"], "1 entities that count their mentions or documents wrongly"),
+        (["DELETE FROM memberships WHERE name = 'oslo' AND document = 'a.txt'"], "1 entities that count their mentions or documents wrongly"),
         (["INSERT INTO model_outputs VALUES ('hash', 'model', 'x')"], "1 model outputs that nothing uses (hash)"),
     ],
 )  # fmt: skip

@@ -4,9 +4,11 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
+from home_fixtures import MakePlace, Place, contents, difference, make_place
 from small_state import fill
 from typer.testing import CliRunner
 
@@ -19,6 +21,7 @@ from ingest import mentions
 from ingest.mentions import Mention
 from resolution import entities
 
+__all__ = ["make_place"]  # a fixture
 pytestmark = pytest.mark.slow  # each test embeds a little
 
 TEXTS = {"a.txt": "Ingrid Halvorsen leads Halden ASA.", "b.txt": "Ingrid Halvorsen saw Norway."}
@@ -83,5 +86,58 @@ def test_a_state_that_breaks_a_promise_is_told_and_not_called_repaired(home: Pat
         mentions.replace(connection, ["gone.txt"], [Mention("gone.txt", 0, 1, "X", "ORG", 0, 1, ("pattern",))])
     result = check(home, "--repair")
     assert result.exit_code == 1
+    assert "restore the home" in " ".join(result.stderr.split())
     left = json.loads(result.stdout)["left"]
     assert any(f["where"] == "state" and "gone.txt" in f["examples"][0] for f in left)
+
+
+def run_over_three(make_place: MakePlace) -> Place:
+    """A home with everything in it: a run over three documents."""
+    place = make_place(names={**LABELS, "Oslo": "GPE"})
+    place.write({**TEXTS, "c.txt": "Halden ASA left Oslo for Norway. Ingrid Halvorsen stayed in Oslo."})
+    place.ingest()
+    assert place.check() == []
+    return place
+
+
+def everything(place: Place) -> dict[str, Any]:
+    return contents(place) | {"communities": place.export("communities")}
+
+
+@pytest.mark.parametrize(
+    ("damage", "where"),
+    [
+        ("DELETE FROM memberships WHERE document = 'a.txt'", "state"),
+        ("DELETE FROM memberships WHERE name = 'norway'", "state"),
+        ("UPDATE memberships SET mentions = 9 WHERE name = 'norway' AND document = 'b.txt'", "state"),
+        ("UPDATE entities SET mentions = 9 WHERE name = 'Norway'", "state"),
+        ("DELETE FROM entities WHERE name = 'Norway'", "state"),
+        ("DELETE FROM mentions WHERE text = 'Norway' AND document = 'b.txt'", "state"),
+        ("UPDATE chunks SET text = 'Else.' WHERE document = 'b.txt'", "state"),
+        ("DELETE FROM summaries", "summaries"),
+        ("UPDATE communities SET parent = 'c-gone'", "communities"),
+        ("UPDATE community_members SET community_id = 'c-gone'", "communities"),
+        ("INSERT INTO community_members SELECT community_id, 'e-gone', level FROM communities", "communities"),
+    ],
+)
+def test_what_does_not_fit_in_the_state_is_made_again(make_place: MakePlace, damage: str, where: str) -> None:
+    place = run_over_three(make_place)
+    before = everything(place)
+    with place.engine.begin() as connection:
+        connection.exec_driver_sql(damage)
+    found = place.check()
+    assert any(f.where == where and f.repairable for f in found), found
+    assert place.repair() == []
+    assert not difference(before, everything(place))
+
+
+def test_a_text_that_was_altered_is_read_again_by_the_next_ingest(make_place: MakePlace) -> None:
+    place = run_over_three(make_place)
+    before = everything(place)
+    with place.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE documents SET text = 'Nobody saw Norway.' WHERE document = 'b.txt'")
+    [left] = place.repair()
+    assert (left.where, left.examples, left.repairable) == ("documents", ("b.txt",), False)
+    place.ingest()
+    assert place.check() == []
+    assert not difference(before, everything(place))

@@ -26,6 +26,7 @@ from flows.progress import console
 from ingest.errors import WrongUse
 
 if TYPE_CHECKING:
+    from graph.check import Finding
     from resolution.audit import Error, GoldAudit, Part, Scores, Standing
     from resolution.calibrate import Bin
 
@@ -225,7 +226,7 @@ def _show_curve(title: str, bins: "Sequence[Bin]") -> None:
 
 @app.command()
 def check(
-    repair: Annotated[bool, typer.Option("--repair", help="Make what differs again from the state.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Make again what differs, as far as the state has it.")] = False,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -246,8 +247,19 @@ def check(
         rows = ((f.where, f.what, f.count, ", ".join(f.examples), "no" if f in left else "yes") for f in found)
         print_table("What differs", ("where", "what", "count", "such as", "repaired"), rows, right=(2,))
     if left:
-        advice = (
-            "A new ingest may mend the state; please report it." if repair else "polyonym check --repair makes graph and indexes again."
-        )
-        console.print(f"[bold red]polyonym:[/bold red] {len(left):,} findings. {advice}", soft_wrap=True)
+        console.print(f"[bold red]polyonym:[/bold red] {len(left):,} findings. {_advice(left, repair)}", soft_wrap=True)
         raise typer.Exit(1)
+
+
+def _advice(left: "Sequence[Finding]", repaired: bool) -> str:
+    """What can be done about findings: before and after a repair."""
+    if not repaired:
+        return "polyonym check --repair makes again what can be made from the state, and has files read again whose texts were altered."
+    told = []
+    if any(f.where == "documents" for f in left):
+        told.append("polyonym ingest PATH reads the files of the altered texts again; what rests on them can be mended after that.")
+    if any(f.where != "documents" for f in left):
+        told.append(
+            "What repair leaves cannot be made from this state: restore the home from a copy or make a new one, and please report it."
+        )
+    return " ".join(told)

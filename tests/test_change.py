@@ -45,7 +45,7 @@ from flows.run import Run
 from flows.settings import load_settings
 from graph import summaries
 from graph.model import EDGES, NODES
-from ingest.editions import see
+from ingest.editions import see, seen
 from ingest.embedding import Embedder
 from ingest.errors import WrongUse
 from ingest.state import metadata
@@ -884,6 +884,7 @@ def test_plan_and_status_tell_what_a_killed_run_left(make_place: MakePlace) -> N
         ("vectors", ["Embedding chunks", "Embedding entities", "Embedding communities"]),
         ("vectors/entities.json", ["Embedding entities"]),
         ("another store", ["Loading the graph"]),
+        ("a server that is away", ["Loading the graph"]),
     ],
 )
 def test_plan_and_status_tell_of_a_projection_that_is_gone(
@@ -893,14 +894,20 @@ def test_plan_and_status_tell_of_a_projection_that_is_gone(
     place.write(FEW)
     place.ingest()
     path = place.home / projection
-    if projection == "another store":
+    if projection in ("another store", "a server that is away"):
         monkeypatch.setenv("POLYONYM_GRAPH_URL", "bolt://127.0.0.1:9")
+        if projection != "another store":  # as if it had been loaded
+            with place.engine.begin() as connection:
+                see(connection, "neo4j", seen(connection, "embedded"))
     elif path.is_dir():
         shutil.rmtree(path)
     else:
         path.unlink()
-    assert [row["stage"] for row in planned(place)["work"]] == told
+    work = planned(place)["work"]
+    assert [row["stage"] for row in work] == told
     assert len(pending(place)) == len(told)
+    if projection == "a server that is away":
+        assert "did not answer" in work[0]["why"]
 
 
 def test_plan_and_status_tell_of_a_correction_that_was_cut_short(make_place: MakePlace) -> None:

@@ -95,6 +95,16 @@ def mend(text: str, start: int, end: int, sentence_starts: frozenset[int], sente
             return before
 
 
+_NUMBER_GOES_ON = re.compile(r"(?:[-/][A-Za-z]*\d\w*)+")
+
+
+def whole_number(text: str, start: int, end: int) -> int:
+    """Where a name ends that was cut inside its number: "SR-2023" in "SR-2023-052"."""
+    last = text[start:end].rpartition(" ")[2]
+    goes_on = _NUMBER_GOES_ON.match(text, end) if any(c.isalpha() for c in last) else None
+    return goes_on.end() if goes_on else end
+
+
 def _strip_signs(text: str, start: int, end: int, sentence_ends: frozenset[int]) -> Span:
     while start < end and not (text[start].isalnum() or (text[start] in ".#@$" and text[start + 1 : start + 2].isalnum())):
         start += 1

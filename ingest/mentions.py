@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
-from ingest.boundaries import degree_spans, is_junk, mend, split, word_list
+from ingest.boundaries import degree_spans, is_junk, mend, split, whole_number, word_list
 from ingest.common_words import is_common
 from ingest.documents import Document
 from ingest.matching import Matcher, words
@@ -221,6 +221,7 @@ class _Finder:
         return is_junk(name) or (start in self._starts and is_common(name, _VERY_COMMON))
 
     def _vote(self, start: int, end: int, label: str, detectors: set[str], voices: list[tuple[str, list[Span]]], needed: int) -> None:
+        end = whole_number(self._text, start, end)
         detectors = detectors | {name for name, spans in voices if _touches(spans, start, end)}
         if len(detectors) >= needed and not self._overlapping(start, end):
             self._insert(_Found(start, end, label, detectors))

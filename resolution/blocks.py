@@ -1,13 +1,15 @@
 """Blocks: which units of different documents may meet at all. Two units without a shared key, by however many steps, never do.
 
 A key is a string. Most keys join all units that carry them. A key that starts with `~` gathers spellings that might be slips
-of one name; there only units whose heads really differ by a slip meet, so that one slip does not drag a whole neighbourhood in.
+of one name; there only units whose heads really differ by a slip meet, so that one slip does not drag a whole neighbourhood in. In
+the same way only units of names that are alike meet under a key that starts with `?`, an item that both may be linked to.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from resolution.comparison import alike
 from resolution.name_tables import places, squash
 from resolution.names import demonym_of, is_generic, is_slip
 from resolution.persons import is_given_name, looks_like_person, person_parts
@@ -84,6 +86,8 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
         keys.add("words:" + word_key(unit.head))
     if unit.wikidata_id:
         keys.add("wikidata:" + unit.wikidata_id)
+    if item := unit.wikidata_id or unit.likely_id:
+        keys.add("?" + item)
     if unit.registry_id:
         keys.add("registry:" + unit.registry_id)
     if people := people_of(unit):
@@ -112,6 +116,14 @@ def slip_keys(head: str) -> frozenset[str]:
     return frozenset(keys | {"~:" + skeleton} if len(skeleton) > 3 else keys)
 
 
+_VERIFIED = ("~", "?")
+
+
+def _meet(key: str, a: str, b: str) -> bool:
+    """Whether units of two heads meet under a key that asks for more than that both have it."""
+    return is_slip(a, b) if key.startswith("~") else alike(a, b)
+
+
 def closure(
     changed: Iterable[str],
     units_of: Callable[[Sequence[str]], Mapping[str, Sequence[UnitKey]]],
@@ -125,7 +137,7 @@ def closure(
     seen_keys = set(changed)
     holders: dict[str, list[UnitKey]] = defaultdict(list)
     units: set[UnitKey] = set()
-    # A changed unit may be gone: through its slip keys every unit that carries them counts as touched, verified or not.
+    # A changed unit may be gone: through such keys every unit that carries them counts as touched, verified or not.
     wanted = sorted(seen_keys)
     fresh = {u for found in units_of(wanted).values() for u in found}
     while fresh:
@@ -139,8 +151,8 @@ def closure(
         reached: set[UnitKey] = set()
         for unit in fresh:
             for key in keys_of_fresh.get(unit, ()):
-                if key.startswith("~"):
-                    reached.update(u for u in holders[key] if u not in units and is_slip(u[1], unit[1]))
+                if key.startswith(_VERIFIED):
+                    reached.update(u for u in holders[key] if u not in units and _meet(key, u[1], unit[1]))
                 else:
                     reached.update(holders[key])
         fresh = reached - units
@@ -164,20 +176,20 @@ def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), 
             parent[max(a, b)] = min(a, b)
 
     first: dict[str, int] = {}
-    slips: dict[str, dict[str, int]] = {}
+    verified: dict[str, dict[str, int]] = {}
     for i, unit in enumerate(ordered):
         for key in block_keys(unit, demonyms):
-            if key.startswith("~"):
-                slips.setdefault(key, {}).setdefault(unit.head, i)
+            if key.startswith(_VERIFIED):
+                verified.setdefault(key, {}).setdefault(unit.head, i)
             elif key in first:
                 join(first[key], i)
             else:
                 first[key] = i
-    for key in slips:
-        heads = list(slips[key].items())
+    for key in verified:
+        heads = list(verified[key].items())
         for n, (a, i) in enumerate(heads):
             for b, j in heads[n + 1 :]:
-                if find(i) != find(j) and is_slip(a, b):
+                if find(i) != find(j) and _meet(key, a, b):
                     join(i, j)
     index = {u.key: i for i, u in enumerate(ordered)}
     for left, right in same:

@@ -1,16 +1,19 @@
 """Which units of different documents are one thing. Pure: the answer for a block depends on the units of that block alone.
 
-Evidence is used best first: what people judged, confident links, equal names, variants of full names, short names and their owners.
+Evidence is used best first: what people judged, confident links, equal names, variants of full names, likely links of names that are alike,
+short names and their owners.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from ingest.common_words import is_common
 from resolution.blocks import blocks, head_is_person, linking_names, people_of, slip_keys, surname_of, without_country, word_key
 from resolution.canonical import canonical_name
+from resolution.comparison import alike
 from resolution.constrained import Partition
 from resolution.contexts import Context, Nearness, clearest
 from resolution.entity_types import majority, type_of
@@ -19,7 +22,7 @@ from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 6
+CLUSTERING_VERSION = 7
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01
@@ -92,6 +95,7 @@ class _Block:
             if head not in self.owners:
                 self._same_name(head, self.heads[head])
         self._variants()
+        self._alike_of_one_item()
         for head in sorted(short, key=lambda h: (-len(h.split()), -len(h), h)):
             self._short_name(head)
         if self.demonyms:
@@ -115,6 +119,17 @@ class _Block:
             for value, members in sorted(by_id.items()):
                 if len(members) > 1:
                     self._join(self.units[members[0]].head, members, verdict, {kind: value})
+
+    def _alike_of_one_item(self) -> None:
+        """Names that are alike, of units that may be linked to one item though none is surely: "ibm", "international business machines"."""
+        by_item: dict[str, dict[str, int]] = {}
+        for i, u in enumerate(self.units):
+            if (item := u.wikidata_id or u.likely_id) and not is_generic(u.head):
+                by_item.setdefault(item, {}).setdefault(u.head, i)
+        for item, heads in sorted(by_item.items()):
+            for a, b in combinations(sorted(heads), 2):
+                if alike(a, b):
+                    self._join(a, [heads[a], heads[b]], "linked to one item, and alike", {"names": [a, b], "item": item})
 
     def _same_name(self, head: str, members: list[int]) -> None:
         """One node per name. Units with a confident link come first; those without go to the node that most of them make."""

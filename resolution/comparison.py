@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from rapidfuzz.distance import OSA, JaroWinkler
 
@@ -55,6 +55,13 @@ def compare(a: str, b: str, type_a: str = "", type_b: str = "") -> NameCompariso
     if forbids:
         return NameComparison(round(min(found.score, SAME - 0.1), 3), found.kind, found.reasons, tuple(forbids))
     return NameComparison(round(found.score, 3), found.kind, found.reasons, ())
+
+
+@lru_cache(maxsize=100_000)
+def alike(a: str, b: str) -> bool:
+    """Whether two normalised names may be one thing's by themselves; a short word may be an acronym."""
+    short, long = sorted((a, b), key=lambda name: (len(name), name))
+    return compare(short.upper() if " " not in short and len(short) < 7 else short.title(), long.title()).same
 
 
 _QUALIFIER = re.compile(r"(?<=\S)\s*\(([^()]+)\)\s*$")

@@ -1,6 +1,7 @@
 """Which names of one document stand for one thing: the rules, each of which puts short names under longer ones."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -144,7 +145,11 @@ def _aliases_in_text(g: Grouping) -> None:
                 found[1]
                 or "<" in found[0]
                 or _QUOTED.fullmatch(found[2])
-                or (bool(_TICKER.fullmatch(found[2])) and name.legal and not is_place_name(normalise(found[2])))
+                or (
+                    bool(_TICKER.fullmatch(found[2]))
+                    and (name.legal or (name.type in ("ORG", "OTHER") and _may_be_symbol(squash(found[2]), name.tokens)))
+                    and not is_place_name(normalise(found[2]))
+                )
             )
             if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):
                 g.attach(short, name, "alias", (start, found.end()))
@@ -164,6 +169,18 @@ def _bracketed(text: str, end: int) -> Iterator[re.Match[str]]:
     while found := _IN_BRACKETS.match(text, end):
         yield found
         end = found.end()
+
+
+def _may_be_symbol(letters: str, tokens: Sequence[str]) -> bool:
+    """Whether a stock exchange may call a firm so: letters of one of its words in order from the first on, at most one of them a stray (AAPL, MSFT, DD)."""
+    for word in tokens:
+        at = found = 0
+        for letter in letters:
+            if (place := word.find(letter, at)) >= 0:
+                at, found = place + 1, found + 1
+        if word[0] == letters[0] and found >= len(letters) - 1:
+            return True
+    return False
 
 
 def abbreviates(short: str, surfaces: Iterable[str]) -> bool:
@@ -315,13 +332,31 @@ def _organisations(g: Grouping) -> None:
         ):
             continue
         size = len(short.tokens)
-        longer = [o for o in g.in_order if _begins(o, short) and o.name not in g.is_person]
+        longer = [o for o in g.in_order if _begins(o, short) and o.name not in g.is_person and not _named_before(g, short, o)]
+        if short.legal:  # a firm in full
+            continue
         owners = [o for o in longer if tails.issuperset(_without_seat(g, o.tokens[size:]))]
         if any(short.labels[x] for x in ("GPE", "LOC", "FAC")):
             owners = [o for o in owners if not _INSTITUTIONS.issuperset(o.tokens[size:])]
-        g.attach_to_best(short, owners, "short form")
-        if short.type in ("ORG", "OTHER") and not short.legal:
+        if (
+            len([o for o in owners if not any(_begins(o, other) for other in owners)]) == 1
+        ):  # not Tata where there are Tata Motors and Tata Steel
+            g.attach_to_best(short, owners, "short form")
+        if short.type in ("ORG", "OTHER"):
             g.attach_if_only(short, _firms_in_full(short, longer), "short form")
+
+
+_SENTENCE = re.compile(r"[.!?]\s|\n")
+
+
+def _named_before(g: Grouping, short: Name, longer: Name) -> bool:
+    """Whether a sentence names the short name first and the longer one after it: two things ("Siemens owns a part of Siemens Energy")."""
+    ends = [end for _, end in short.spans]
+    for start, _ in longer.spans:
+        at = bisect_right(ends, start) - 1
+        if at >= 0 and start - ends[at] < 200 and not _SENTENCE.search(g.text, ends[at], start):
+            return True
+    return False
 
 
 _INDEXES = frozenset({"average", "composite", "index"})
@@ -389,13 +424,26 @@ def _left_off(g: Grouping) -> None:
                 place |= not place_like and not is_generic(short.name) and g.is_organisation(front) and not beside
                 # Blazers of the Portland Trail Blazers: a team's last word, behind its place.
                 place |= short.name.endswith("s") and o.type == "ORG" and any(g.is_place(" ".join(o.tokens[:n])) for n in (1, 2))
-                if front in descriptors or place or (size > 2 and o.tokens[-size - 1] not in _SMALL):
+                if front in descriptors or place or (size > 2 and "of" not in short.tokens and o.tokens[-size - 1] not in _SMALL):
                     owners.append(o)
             elif (size > 1 or short.type == "ORG") and short.name not in honorifics().lead:
                 behind = back.removeprefix("of ").removeprefix("the ")
                 if o.tokens[:size] == short.tokens and back.startswith("of ") and not place_like and g.is_place(behind):
                     owners.append(o)
         g.attach_if_only(short, owners, "left off")
+
+
+_STATE = re.compile(r"(?:[\w']+ )*(?:republic|kingdom|state|commonwealth|union|federation) of(?: the)?")
+
+
+def _states(g: Grouping) -> None:
+    """Congo ← Democratic Republic of the Congo, when the document names one such state only."""
+    for short in g.free():
+        if short.type != "PERSON":
+            states = [
+                o for o in g.in_order if o.name.endswith(" " + short.name) and _STATE.fullmatch(o.name.removesuffix(" " + short.name))
+            ]
+            g.attach_if_only(short, states, "left off")
 
 
 def _rarer(a: Name, b: Name) -> tuple[Name, Name]:
@@ -490,6 +538,7 @@ _RULES: tuple[Callable[[Grouping], None], ...] = (
     _organisations,
     _places,
     _left_off,
+    _states,
     _slips,
     _generic_heads,
     _regions,

@@ -25,7 +25,7 @@ from resolution.units import Cluster, DocumentName, Link, Solution, Unit
 
 STAGE = "resolve"
 SURE = 0.7
-"""The confidence from which a link may join or part names; a weaker one is shown, and decides nothing else."""
+"""The confidence from which a link may join or part names; a weaker one joins only names that are alike."""
 _MOVED = "moved_documents"
 
 
@@ -111,7 +111,9 @@ def resolve(connection: Connection, wanted: Mapping[str, str], about: AboutItem,
 def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator[Unit]:
     """The units of these documents (of all for None), with their links as judged."""
     known = judgements.load(connection)
-    made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, wanted)) if _is_sure(k)}
+    every = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, wanted))}
+    made = {part: k for part, k in every.items() if _is_sure(k)}
+    likely = {part: k for part, k in every.items() if k.wikidata_id and part not in made}
     opposites = judgements.opposites(known)
     groups: dict[tuple[str, str], list[DocumentName]] = {}
     for name in document_names.load(connection, wanted):
@@ -122,7 +124,8 @@ def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator
         link = _link_of(head, [n for n in names if n not in apart], made)
         # A sure link to another item is exclusive evidence: such a name is a thing of its own, whatever it is short for.
         apart += [n for n in names if n.name != head and n not in apart and _differ(link, made.get((document, n.name)))]
-        yield _unit(document, head, [n for n in names if n not in apart], link)
+        stay = [n for n in names if n not in apart]
+        yield replace(_unit(document, head, stay, link), likely_id=None if link else _item_of(_link_of(head, stay, likely)))
         for name in apart:
             yield _unit(document, name.name, [name], made.get((document, name.name)))
 
@@ -145,6 +148,10 @@ def _is_sure(link: Link) -> bool:
 
 def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None) -> Unit:
     return Unit(document, head, tuple(names), link.wikidata_id if link else None, link.registry_id if link else None)
+
+
+def _item_of(link: Link | None) -> str | None:
+    return link.wikidata_id if link else None
 
 
 def _differ(a: Link | None, b: Link | None) -> bool:

@@ -55,13 +55,17 @@ class Link:
 
 @dataclass(frozen=True)
 class Unit:
-    """What one document takes for one thing: a group of names with one head, and the group's link."""
+    """What one document takes for one thing: a group of names with one head, and the group's link.
+
+    `likely_id` is the Wikidata item of a link that is not sure enough to decide anything by itself.
+    """
 
     document: str
     head: str
     names: tuple[DocumentName, ...]
     wikidata_id: str | None = None
     registry_id: str | None = None
+    likely_id: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:

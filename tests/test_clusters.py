@@ -16,7 +16,7 @@ from resolution.units import Constraints, DocumentName, Solution, Unit
 NONE = Constraints()
 
 
-def unit(document: str, *forms: str, qid: str | None = None, registry: str | None = None) -> Unit:
+def unit(document: str, *forms: str, qid: str | None = None, registry: str | None = None, likely: str | None = None) -> Unit:
     """A unit from raw names with labels and rules ("Barack Obama/PERSON", "Obama/PERSON*2/surname"), the head first."""
     names = []
     head = ""
@@ -26,7 +26,7 @@ def unit(document: str, *forms: str, qid: str | None = None, registry: str | Non
         name = normalise(raw, label == "PERSON")
         head = head or name
         names.append(DocumentName(document, name, head, {raw: int(times or 1)}, {label: int(times or 1)}, rule, ((0, len(raw)),)))
-    return Unit(document, head, tuple(sorted(names, key=lambda n: n.name)), qid, registry)
+    return Unit(document, head, tuple(sorted(names, key=lambda n: n.name)), qid, registry, likely)
 
 
 def no_context(document: str) -> frozenset[str]:
@@ -162,6 +162,15 @@ def test_in_doubt_a_surname_stays_one_node_per_document() -> None:
     assert [d.kind for d in solution.decisions].count("abstain") == 2
 
 
+def test_names_that_are_alike_are_one_when_both_may_be_linked_to_one_item() -> None:
+    short, long = "IBM/ORG", "International Business Machines/ORG"
+    assert clusters([unit("a", short, likely="Q1"), unit("b", long, likely="Q1")]) == [set("ab")]
+    assert clusters([unit("a", short, qid="Q1"), unit("b", long, likely="Q1")]) == [set("ab")]
+    assert clusters([unit("a", short, likely="Q1"), unit("b", long, likely="Q2")]) == [{"a"}, {"b"}]
+    assert clusters([unit("a", short, likely="Q1"), unit("b", long)]) == [{"a"}, {"b"}]
+    assert clusters([unit("a", "Zenith/ORG", likely="Q1"), unit("b", long, likely="Q1")]) == [{"a"}, {"b"}]
+
+
 def test_variants_are_no_chain() -> None:
     """Each of three spellings differs by a slip from the next, the first from the last by two: no cluster of all three."""
     units = one_each("Abraxtonia Works/ORG", "Abraxtonya Works/ORG", "Abrakstonya Works/ORG")
@@ -190,6 +199,7 @@ _NAMES = [
     "Smith Motors/ORG", "Smith Motor/ORG", "Jordan/GPE*3", "Jordan/PERSON*3", "Michael Jordan/PERSON", "Cambridge, England/GPE", "Cambridge, MA/GPE",
     "Cambridge/GPE", "Turkmenistan/GPE", "Turkeminstan/GPE", "the Court/ORG", "Acme Corp/ORG", "ACME/ORG", "German/NORP",
     "Germany/GPE", "Brookfieldia/ORG", "Brookfeildia/ORG", "Brookfeldia/ORG", "U.S. Food and Drug Office/ORG", "Food and Drug Office/ORG",
+    "IBM/ORG", "International Business Machines/ORG",
 ]  # fmt: skip
 _SHORT = {"PERSON": "surname", "ORG": "short form", "GPE": "region", "NORP": "spelling"}
 
@@ -206,7 +216,8 @@ def _units(draw: st.DrawFn) -> list[Unit]:
             forms.append(f"{raw.split()[-1]}/{label}/{_SHORT[label.partition('*')[0]]}")
         qid = draw(st.sampled_from([None, None, None, "Q1", "Q2", "Q3"]))
         registry = draw(st.sampled_from([None, None, None, "r1", "r2"]))
-        new = unit(document, *dict.fromkeys(forms), qid=qid, registry=registry)
+        likely = None if qid else draw(st.sampled_from([None, "Q1", "Q2"]))
+        new = unit(document, *dict.fromkeys(forms), qid=qid, registry=registry, likely=likely)
         made.setdefault(new.key, new)
     return list(made.values())
 

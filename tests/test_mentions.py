@@ -153,6 +153,11 @@ def test_parts_of_one_name_are_joined():
     assert texts(made) == ["20th Armoured Brigade", "Nato"]
 
 
+def test_a_number_is_not_cut_in_two():
+    made = given_spans("The SR-2023-052 covers the pump, as did SR-2023-053.", [("SR-2023", "PRODUCT")])
+    assert texts(made) == ["SR-2023-052"]
+
+
 def test_nothing_but_signs_is_no_name():
     assert mend("a -- b", 2, 4, frozenset(), frozenset(), True) is None
 

@@ -12,7 +12,7 @@ from resolution import document_names, entities, identity, judgements
 from resolution.entities import Entity
 from resolution.judgements import Judgement, Reference
 from resolution.names import normalise
-from resolution.obstacles import obstacles
+from resolution.obstacles import linked_by_others, obstacles
 
 _SPAN = re.compile(r"(?P<document>.+):(?P<start>\d+)-(?P<end>\d+)")
 
@@ -46,9 +46,10 @@ def _impossible(connection: Connection) -> dict[Judgement, str]:
 
 
 def unobeyed(connection: Connection, made: Iterable[Judgement]) -> dict[str, tuple[str, ...]]:
-    """For each of these judgements that cannot be obeyed everywhere, by id, what stands against it, in words."""
-    found = obstacles(connection, judgements.load(connection))
-    return {j.judgement: found[j].told for j in made if j in found}
+    """For each of these judgements that is not obeyed everywhere, by id, what stands against it, in words. Entities must be up to date."""
+    known = judgements.load(connection)
+    found = {j: o.told for j, o in obstacles(connection, known).items()} | linked_by_others(connection, known)
+    return {j.judgement: found[j] for j in made if j in found}
 
 
 def link(engine: Engine, name: str, item: str, note: str, who: str, when: str) -> Judgement:

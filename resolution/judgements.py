@@ -169,12 +169,12 @@ def _reference(row: Mapping[str, Any]) -> Reference:
 def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]:
     """The known judgements that, together, forbid the new one; empty when nothing does.
 
-    Two things are bound by "same" and by links to one item; they are kept apart by "different", by links to two items and by a split.
-    Another link of the very same subject forbids the new one too.
+    Two things are bound by "same" and by links to one item; they are kept apart by "different", by a split, by links to two items and by a
+    link to an item and one to none. Another link of the very same subject forbids the new one too.
     """
     everything = [*known, new]
     places = sorted({r for j in everything for r in _spoken_of(j)}, key=str)
-    item_of = _items(everything, places)
+    said_of = _links(everything, places)
     bonds: dict[Reference, list[tuple[Reference, tuple[Judgement, ...]]]] = defaultdict(list)
     apart: list[tuple[Reference, Reference, tuple[Judgement, ...]]] = []
 
@@ -193,11 +193,11 @@ def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]
             for whole in sorted({o.name for o in judgement.others}):
                 pairs = product(_covered(Reference(whole), places), _covered(Reference(_part(whole, judgement)), places))
                 apart += [(a, b, (judgement,)) for a, b in pairs]
-    linked = sorted(item_of, key=lambda place: (item_of[place].value, str(place)))
+    linked = sorted(said_of, key=lambda place: (said_of[place].value, str(place)))
     for a, b in pairwise(linked):
-        if item_of[a].value == item_of[b].value:
-            bind(a, b, item_of[a], item_of[b])
-    apart += [(a, b, (item_of[a], item_of[b])) for a, b in combinations(linked, 2) if item_of[a].value != item_of[b].value]
+        if said_of[a].value and said_of[a].value == said_of[b].value:  # what stands for no item may be anything
+            bind(a, b, said_of[a], said_of[b])
+    apart += [(a, b, (said_of[a], said_of[b])) for a, b in combinations(linked, 2) if said_of[a].value != said_of[b].value]
     rivals = [k for k in known if k.kind == new.kind == "link" and k.subject == new.subject and k.value != new.value]
     for a, b, why in apart:
         chain = _chain(bonds, a, b)
@@ -213,11 +213,15 @@ def _spoken_of(judgement: Judgement) -> list[Reference]:
     return [r for side in (judgement.subject, *judgement.others) for r in side.by_document()] if judgement.kind != "rename" else []
 
 
-def _items(known: Iterable[Judgement], places: Iterable[Reference]) -> dict[Reference, Judgement]:
-    """For each place that is judged to stand for an item, the link that counts there: one for its document before one for all."""
+def _links(known: Iterable[Judgement], places: Iterable[Reference]) -> dict[Reference, Judgement]:
+    """For each place whose link is judged, the link that counts there: one for its document before one for all."""
     links = sorted((j for j in known if j.kind == "link"), key=_weight)
-    found = {place: j for place in places for j in links if j.subject.covers(place)}
-    return {place: j for place, j in found.items() if j.value}
+    return {place: j for place in places for j in links if j.subject.covers(place)}
+
+
+def link_of(known: Iterable[Judgement], name: str, document: str) -> Judgement | None:
+    """What is judged of the link of a document's name: of several words the one that counts, None when there is none."""
+    return max((j for j in known if j.kind == "link" and j.subject.means(name, document)), key=_weight, default=None)
 
 
 def _weight(link: Judgement) -> tuple[bool, str, str]:
@@ -282,9 +286,8 @@ def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link
         return list(links)
     result = []
     for link in links:
-        spoken = [j for j in words if j.subject.means(link.name, link.document)]
-        if spoken:
-            value = max(spoken, key=_weight).value or None
+        if spoken := link_of(words, link.name, link.document):
+            value = spoken.value or None
             confidence = 1.0 if value else link.confidence
             link = replace(
                 link,

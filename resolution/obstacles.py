@@ -1,12 +1,14 @@
-"""Why a judgement that two names are the same cannot be obeyed, or not everywhere: what must never be one thing stands against it."""
+"""Why a judgement cannot be obeyed, or not everywhere: "same" where what must never be one thing stands against it, a link to no item
+where the node has one by its other names."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from sqlalchemy import Connection
 
-from resolution import document_names, judgements
+from resolution import document_names, entities, judgements
 from resolution.clusters import firm_type
 from resolution.constrained import Partition
 from resolution.judgements import Judgement
@@ -39,6 +41,31 @@ def obstacles(connection: Connection, known: Sequence[Judgement]) -> dict[Judgem
         if parted:
             found[judgement] = Obstacles(tuple(_told(partition, i, j) for i, j in parted), len(parted) == len(pairs))
     return found
+
+
+def linked_by_others(connection: Connection, known: Sequence[Judgement]) -> dict[Judgement, tuple[str, ...]]:
+    """Those of the known links to no item whose names lie in a node that has an item all the same, in words.
+
+    It goes by the entities as they are: ask when they are up to date.
+    """
+    found: dict[Judgement, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name in sorted({j.subject.name for j in known if j.kind == "link" and not j.value}):
+        for member in entities.members_named(connection, name):
+            judged = judgements.link_of(known, name, member.document)
+            if judged and not judged.value:
+                found[judged][member.entity_id].append(member.document)
+    ids = sorted({i for nodes in found.values() for i in nodes})
+    linked = {e.entity_id: e for e in entities.load(connection, ids) if e.wikidata_id}
+    told = {
+        judged: tuple(
+            f"{judged.subject.name} @ {documents[0]} is one thing with {linked[i].name} ({i}), which its other names or documents link to "
+            f"{linked[i].wikidata_id}. Tell them apart first: polyonym judge different, or polyonym split"
+            for i, documents in nodes.items()
+            if i in linked
+        )
+        for judged, nodes in found.items()
+    }
+    return {judged: words for judged, words in told.items() if words}
 
 
 def _told(partition: Partition, i: int, j: int) -> str:

@@ -387,6 +387,33 @@ def test_same_that_holds_for_some_documents_only_is_told(place: Place, make_plac
 
 
 @pytest.mark.parametrize(
+def test_a_link_to_nothing_is_refused_where_it_could_not_be_obeyed(place: Place) -> None:
+    joined = same(place, "Apple", "Siemens")
+    linked = correcting.link(place.engine, "Siemens", "Q2283", "", "me", when())
+    with pytest.raises(WrongUse) as refused:
+        correcting.link(place.engine, "Apple", "none", "", "me", when())
+    assert joined.judgement in str(refused.value) and linked.judgement in str(refused.value)
+
+
+def test_a_link_to_nothing_that_its_node_does_not_heed_is_told(place: Place) -> None:
+    place.write({"d.txt": "Velmora Group, also known as VLMR, fell."})
+    place.ingest()
+    correcting.link(place.engine, "Velmora Group", "Q81965", "", "me", when())
+    judged = correcting.link(place.engine, "VLMR", "none", "", "me", when())
+    place.refresh()
+
+    def told() -> dict[str, tuple[str, ...]]:
+        with place.engine.connect() as connection:
+            return correcting.unobeyed(connection, [judged])
+
+    assert {e["wikidata_id"] for e in place.export("entities") if e["entity_id"] == entity_of(place, "d.txt", "VLMR")} == {"Q81965"}
+    [why] = told()[judged.judgement]
+    assert "vlmr @ b.txt is one thing with Velmora Group" in why and "Q81965" in why
+    different(place, "VLMR", "Velmora Group")
+    place.refresh()
+    assert told() == {}
+
+
     ("do", "match"),
     [
         (lambda e: correcting.same_or_different(e, "same", "Apple", "Apple", "", "me", "1"), "same name"),

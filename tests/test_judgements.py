@@ -64,6 +64,10 @@ def unit(document: str, *names: str, item: str | None = None) -> Unit:
         ([different("a", "b"), link("a", "Q1")], link("b", "Q1")),
         ([link("a", "Q1"), link("b", "Q1")], different("a", "b")),
         ([link("a", "Q1"), link("b", "Q1"), same("b", "c")], different("a", "c")),
+        ([same("a", "b"), link("b", "Q1")], link("a", "")),
+        ([same("a", "b"), link("b", "")], link("a @ d", "Q1")),
+        ([link("a", "Q1"), link("b", "")], same("a", "b")),
+        ([link("a", "Q1"), link("c", "Q1"), link("b", "")], same("c", "b")),
         ([split("a", ("d", 0))], same(f"a §{split('a', ('d', 0)).judgement}", "a")),
         ([same("a", "b"), split("a", ("d", 0))], same("b", f"a §{split('a', ('d', 0)).judgement}")),
     ],
@@ -84,7 +88,9 @@ def test_a_contradiction_is_found_with_the_whole_chain(known: list[Judgement], n
         ([link("a", "Q1")], link("a @ d", "Q2")),
         ([link("a", "Q1"), link("b", "Q2"), link("b @ d", "Q1")], same("a", "b @ d")),
         ([link("a", "Q1")], same("a", "b")),
-        ([link("a", "Q1"), link("b", "")], same("a", "b")),
+        ([link("a", ""), link("b", "")], same("a", "b")),
+        ([link("a", ""), link("b", "")], different("a", "b")),
+        ([link("a", ""), link("a @ d", "Q1")], same("a @ d", "b")),
         ([split("a", ("d", 0))], same(f"a §{split('a', ('d', 0)).judgement}", "b")),
         ([same("a", "b")], Judgement("rename", ref("a"), (), "A")),
         ([different("a", "b"), same("a", "c")], same("d", "e")),
@@ -128,8 +134,11 @@ def test_what_is_taken_in_without_contradiction_can_be_obeyed(wanted: list[Judge
     for a, b in sorted(found.same):
         root[find(a)] = find(b)
     assert not [(a, b) for a, b in found.different if find(a) == find(b)]
+    none = {u.key for u in units if (j := judgements.link_of(known, u.head, u.document)) and not j.value}
     for u in units:
-        assert len({q for v in units if find(v.key) == find(u.key) and (q := item[v.key])}) <= 1
+        cluster = [v.key for v in units if find(v.key) == find(u.key)]
+        items = {q for key in cluster if (q := item[key])}
+        assert len(items) <= 1 and not (items and none.intersection(cluster))
 
 
 # What they say of units

@@ -1,8 +1,7 @@
 """The report of the last run: `report.json` to read by programs, `report.html` to show to people."""
 
 import os
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -71,18 +70,21 @@ def gather(connection: Connection, weights: Weights) -> dict[str, Any]:
 
 
 def changes(connection: Connection, run: int) -> dict[str, dict[str, Any]]:
-    """What a run changed, by kind: how many, and the first of them with the names that things have now."""
-    found: dict[str, list[runs.Change]] = defaultdict(list)
-    for change in runs.changes(connection, [run]):
-        found[change.kind].append(change)
-    shown = {c.id for held in found.values() for c in held[:CHANGES]} | {c.other for held in found.values() for c in held[:CHANGES]}
-    called = {e.entity_id: e.name for e in entities.load(connection, sorted(shown))}
+    """What a run changed, by kind: how many, and the first of them as `named` gives them."""
+    found = runs.folded(runs.changes(connection, [run]))
+    first = named(connection, {kind: held[:CHANGES] for kind, held in found.items()})
+    return {kind: {"count": len(held), "first": first[kind]} for kind, held in found.items()}
+
+
+def named(connection: Connection, found: Mapping[str, Sequence[runs.Change]]) -> dict[str, list[dict[str, Any]]]:
+    """Changes as JSON, with the names that entities, and the titles that communities have now."""
+    shown = sorted({i for held in found.values() for c in held for i in (c.id, c.other)})
+    table = communities.communities.c
+    titles = dict(select_where_in(connection, select(table.community_id, table.title), table.community_id, shown))
+    called = {e.entity_id: e.name for e in entities.load(connection, shown)} | titles
     return {
-        kind: {
-            "count": len(held),
-            "first": [{"id": c.id, "other": c.other, "name": called.get(c.id) or called.get(c.other)} for c in held[:CHANGES]],
-        }
-        for kind, held in sorted(found.items())
+        kind: [{"id": c.id, "other": c.other, "name": called.get(c.id) or called.get(c.other)} for c in held]
+        for kind, held in found.items()
     }
 
 

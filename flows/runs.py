@@ -1,10 +1,11 @@
 """Runs: the history of what each run did. Counts and ids only, so that nothing of a deleted document stays in it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, Table, Text, select
+from sqlalchemy import Column, Connection, Integer, Table, Text, func, select
 
 from ingest.documents import content_hash
 from ingest.errors import WrongUse
@@ -102,11 +103,20 @@ def changes(connection: Connection, numbers: Sequence[int]) -> Iterator[Change]:
         yield Change(row.kind, row.id, row.other)
 
 
-_OPPOSITE = {"new": "gone", "gone": "new", "gained": "lost", "lost": "gained"}
+def counts(connection: Connection) -> dict[int, dict[str, int]]:
+    """For every run, how many changes of each kind it made."""
+    statement = select(run_changes.c.run, run_changes.c.kind, func.count().label("number")).group_by(run_changes.c.run, run_changes.c.kind)
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for row in connection.execute(statement.order_by(run_changes.c.run, run_changes.c.kind)):
+        found[row.run][row.kind] = row.number
+    return found
+
+
+_COMES, _GOES = ("new", "gained"), ("gone", "lost", "merged")
 
 
 def difference(connection: Connection, first: int, second: int) -> dict[str, list[Change]]:
-    """What changed from the end of run `first` to the end of run `second`, by kind; what came and went again is left out.
+    """What changed from the end of run `first` to the end of run `second`, by kind, as if one run had done it.
 
     Raises WrongUse for a run that is not there.
     """
@@ -116,16 +126,58 @@ def difference(connection: Connection, first: int, second: int) -> dict[str, lis
             raise WrongUse(f"There is no run {number}. `polyonym runs` lists them.")
     if first > second:
         raise WrongUse(f"Run {first} is later than run {second}; give the earlier one first.")
-    net: dict[tuple[str, str, str], Change] = {}
-    for change in changes(connection, [n for n in known if first < n <= second]):
-        thing, _, what = change.kind.partition("-")
-        id_ = gone_id(change.id) if thing == "document" and not change.id.startswith("gone:") else change.id
-        opposite = (f"{thing}-{_OPPOSITE.get(what, '')}", id_, change.other)
-        if opposite in net:
-            del net[opposite]
+    return folded(changes(connection, [n for n in known if first < n <= second]))
+
+
+def folded(happened: Iterable[Change]) -> dict[str, list[Change]]:
+    """What remains of changes that are given in order, by kind: of each thing at most one, and nothing of what came and went again."""
+    by_thing: dict[tuple[str, ...], list[Change]] = {}
+    splits: dict[tuple[str, str], Change] = {}
+    for change in happened:
+        if change.kind == "entity-split":
+            splits[change.id, change.other] = change
         else:
-            net[(change.kind, id_, change.other)] = change
+            by_thing.setdefault(_thing(change), []).append(change)
+    net = {thing: rest for thing, held in by_thing.items() if (rest := _left_of(held))}
+    fresh = {c.id for c in net.values() if c.kind == "entity-new"}
+    left = [_into_living(c, by_thing) if c.kind == "entity-merged" else c for c in net.values()]
+    left += [c for c in splits.values() if c.other in fresh and c.id not in fresh]
     result: dict[str, list[Change]] = {}
-    for change in net.values():
+    for change in left:
         result.setdefault(change.kind, []).append(change)
     return dict(sorted(result.items()))
+
+
+def _thing(change: Change) -> tuple[str, ...]:
+    """What a change happened to. A document goes by the same id before and after its name was taken out of the history."""
+    thing = change.kind.partition("-")[0]
+    if thing == "link":
+        return (thing, change.id, change.other)
+    return (thing, gone_id(change.id) if thing == "document" and not change.id.startswith("gone:") else change.id)
+
+
+def _what(change: Change) -> str:
+    return change.kind.partition("-")[2]
+
+
+def _left_of(happened: Sequence[Change]) -> Change | None:
+    """What remains of all that happened to one thing, in order; None when it is as it was."""
+    first, last = happened[0], happened[-1]
+    came, went = _what(first) in _COMES, _what(last) in _GOES
+    if came or went:
+        return None if came and went else last if went else replace(last, kind=first.kind, other=first.other)
+    if last.kind == "document-new":  # it was gone and came back, maybe as another
+        return replace(last, kind="document-changed")
+    return next((c for c in reversed(happened) if _what(c) not in (*_COMES, *_GOES)), None)
+
+
+def _into_living(merged: Change, by_thing: dict[tuple[str, ...], list[Change]]) -> Change:
+    """A merge, with what it was merged into at the end: that may have been merged as well, or have gone."""
+    other = merged.other
+    while last := by_thing.get(("entity", other)):
+        if last[-1].kind == "entity-gone":
+            return Change("entity-gone", merged.id)
+        if last[-1].kind != "entity-merged":
+            break
+        other = last[-1].other
+    return replace(merged, other=other)

@@ -794,6 +794,63 @@ def test_a_stop_while_summarising_is_no_failure(make_place: MakePlace, monkeypat
     assert run["status"] == "stopped" and run["figures"]["notes"] == []
 
 
+@pytest.mark.parametrize(
+    ("happened", "left"),
+    [
+        ("entity-new a, community-new c, community-changed c", "community-new c, entity-new a"),
+        ("entity-new a, entity-gone a", ""),
+        ("entity-gone a, entity-new a", ""),
+        ("entity-merged a b, entity-new a, entity-split b a", ""),
+        ("entity-merged a b, entity-merged b c", "entity-merged a c, entity-merged b c"),
+        ("entity-merged a b, entity-gone b", "entity-gone a, entity-gone b"),
+        ("entity-new a, entity-merged a b", ""),
+        ("entity-new b, entity-split a b", "entity-new b, entity-split a b"),
+        ("entity-new b, entity-split a b, entity-merged b a", ""),
+        ("entity-new a, entity-new b, entity-split a b", "entity-new a, entity-new b"),
+        ("link-lost a Q1, link-gained a Q2, link-lost a Q2, link-gained a Q1", ""),
+        ("link-gained a Q1, link-lost a Q1, link-gained a Q2", "link-gained a Q2"),
+        ("document-new a, document-changed a", "document-new a"),
+        ("document-changed a, document-gone a", "document-gone a"),
+        ("document-moved a, document-gone a", "document-gone a"),
+        ("document-moved a, document-changed a", "document-changed a"),
+        ("document-new a, document-gone a", ""),
+        ("document-gone a, document-new a", "document-changed a"),
+        ("community-changed c, community-changed c, community-gone c", "community-gone c"),
+    ],
+)
+def test_what_happened_to_one_thing_is_told_once(happened: str, left: str) -> None:
+    found = runs.folded(runs.Change(*words.split()) for words in happened.split(", "))
+    told = sorted(f"{c.kind} {c.id} {c.other}".strip() for changes in found.values() for c in changes)
+    assert told == [words for words in left.split(", ") if words]
+    assert all(c.kind == kind for kind, changes in found.items() for c in changes)
+
+
+def test_the_report_of_a_run_tells_what_diff_does(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES)
+    place.write(FEW)
+    before = place.ingest().number
+    place.write({"0.txt": "Jane Smith sued Ford Motor. Halden grew.", "new.txt": "Apple sued Siemens. Smith left Apple."})
+    after = place.ingest().number
+    with place.engine.connect() as connection:
+        told = reporting.changes(connection, after)
+        diff = reporting.named(connection, runs.difference(connection, before, after))
+    assert {kind: held["first"] for kind, held in told.items()} == diff
+    assert diff["community-new"] and all(row["name"] for row in diff["community-new"])
+
+
+def test_what_was_merged_and_taken_apart_again_is_no_change(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    first = place.ingest().number
+    judged = correcting.same_or_different(place.engine, "same", "Siemens", "Velmora", "", "tester", "2026-01-01T00:00:00+00:00")
+    merged = place.refresh().number
+    correcting.undo(place.engine, judged.judgement)
+    last = place.refresh().number
+    with place.engine.connect() as connection:
+        assert "entity-merged" in runs.difference(connection, first, merged)
+        assert runs.difference(connection, first, last) == {}
+
+
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ('{"name": "Zürich"}'.encode("latin-1"), "not UTF-8")])
 def test_patterns_that_cannot_be_read_stop_a_run_before_it_begins(make_place: MakePlace, content: bytes | None, message: str) -> None:
     place = make_place(names=NAMES, fast=True)

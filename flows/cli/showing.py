@@ -1,6 +1,7 @@
 """Commands that show what a home holds. They read the last committed state, also while a run writes."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -269,26 +270,37 @@ def runs(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: 
 
     with reading(home, config) as (_, connection):
         held = history.load(connection)
+        changed = history.counts(connection)
     if as_json:
-        print_json([vars(r) for r in held])
+        print_json([vars(r) | {"changes": changed.get(r.run, {})} for r in held])
         return
     rows = []
     for run in held:
         stages = sum(s["seconds"] for s in run.figures.get("stages", ()))
-        counts, changes = run.figures.get("counts", {}), run.figures.get("documents", {})
-        changed = ", ".join(f"{n} {what}" for what, n in changes.items() if n and what != "unchanged") or "no change"
+        counts = run.figures.get("counts", {})
         rows.append(
             (
                 run.run,
                 run.started.replace("T", " ").removesuffix("+00:00"),
+                run.figures.get("kind", ""),
                 run.status,
                 f"{stages:,.0f} s",
                 counts.get("documents"),
                 counts.get("entities"),
-                changed,
+                _changed(changed.get(run.run, {})),
             )
         )
-    print_table("", ("run", "started (UTC)", "status", "time", "documents", "entities", "documents changed"), rows, right=(0, 3, 4, 5))
+    print_table("", ("run", "started (UTC)", "kind", "status", "time", "documents", "entities", "changed"), rows, right=(0, 4, 5, 6))
+
+
+def _changed(counts: Mapping[str, int]) -> str:
+    """What a run changed, by thing."""
+    told: dict[str, list[str]] = {}
+    for kind, count in counts.items():
+        thing, _, what = kind.partition("-")
+        told.setdefault(thing, []).append(f"{count:,} {what}")
+    plural = {"document": "documents", "entity": "entities", "link": "links", "community": "communities"}
+    return "; ".join(f"{name} {', '.join(told[thing])}" for thing, name in plural.items() if thing in told) or "no change"
 
 
 @app.command()
@@ -300,25 +312,19 @@ def diff(
     as_json: JsonOption = False,
 ) -> None:
     """What changed between the ends of two runs: documents, entities, links, communities."""
+    from flows import reporting
     from flows import runs as history
-    from graph import communities
-    from resolution import entities
 
     with reading(home, config) as (_, connection):
-        found = history.difference(connection, first, second)
-        called = {e.entity_id: e.name for e in entities.load(connection)}
-        called |= {c.community_id: c.title for c in communities.load(connection).communities}
+        found = reporting.named(connection, history.difference(connection, first, second))
     if as_json:
-        print_json({kind: [{"id": c.id, "other": c.other, "name": called.get(c.id)} for c in changes] for kind, changes in found.items()})
+        print_json(found)
         return
     if not found:
         out.print(f"Nothing changed between run {first} and run {second}.")
     for kind, changes in found.items():
-        print_table(
-            f"{kind.replace('-', ' ')} ({len(changes):,})",
-            ("what", "", "name now"),
-            ((c.id, c.other, called.get(c.id) or called.get(c.other)) for c in changes[:40]),
-        )
+        rows = ((c["id"], c["other"], c["name"]) for c in changes[:40])
+        print_table(f"{kind.replace('-', ' ')} ({len(changes):,})", ("what", "", "name now"), rows)
         if len(changes) > 40:
             out.print(f"[dim]… and {len(changes) - 40:,} more (--json shows all)[/dim]")
         out.print()

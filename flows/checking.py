@@ -39,7 +39,7 @@ def repair(home: Path, config: Path | None, findings: Sequence[Finding]) -> None
     """Put right what `findings` name, as far as the state has it; it is a run of its own. The caller holds the home."""
     if not findings:
         return
-    run = Run.open(home, config)
+    run = Run.open(home, config, kind="repair")
     status = "failed"
     try:
         put_right(run, findings)

@@ -44,14 +44,14 @@ class Written:
 class Run:
     """What the stages of a run share. Not a dataclass: Prefect would walk through all its fields with every task."""
 
-    def __init__(self, home: Home, settings: Settings, engine: Engine, number: int | None = None) -> None:
-        """A new run, or a flow more of the run `number`."""
+    def __init__(self, home: Home, settings: Settings, engine: Engine, number: int | None = None, kind: str = "ingest") -> None:
+        """A new run of a kind (see runs.begin), or a flow more of the run `number`."""
         self.home = home
         self.settings = settings
         self.engine = engine
         self._open = engine.connect()  # SQLite folds its journal in when the last connection closes: costly after each transaction
         with engine.begin() as connection:
-            self.number = number or runs.begin(connection, now())
+            self.number = number or runs.begin(connection, now(), kind)
             self.figures: dict[str, Any] = runs.resume(connection, self.number)
         self.as_task: AsTask = lambda do, name: do  # how a batch is run; the flows make a Prefect task of it
         self.timings = Timings([(s["stage"], s["seconds"], s["steps"]) for s in self.figures.get("stages", ())])
@@ -59,11 +59,11 @@ class Run:
         self.notes: list[str] = list(self.figures.get("notes", ()))  # what a person should know, for the summary and the report
 
     @classmethod
-    def open(cls, home: Path, config: Path | None, number: int | None = None) -> "Run":
+    def open(cls, home: Path, config: Path | None, number: int | None = None, kind: str = "ingest") -> "Run":
         """Open (or make) the home for a run. The caller holds it."""
         place = Home(home)
         settings = load_settings(home, config)
-        return cls(place, settings, place.make(settings), number)
+        return cls(place, settings, place.make(settings), number, kind)
 
     @cached_property
     def pipelines(self) -> Pipelines:

@@ -52,12 +52,13 @@ run_changes = Table(
 )
 
 
-def begin(connection: Connection, started: str) -> int:
-    """Open a run; runs that a kill left open are closed as "killed". Returns its number."""
+def begin(connection: Connection, started: str, kind: str) -> int:
+    """Open a run of a kind (ingest, communities, correction, repair) and return its number. Runs that a kill left open are closed as
+    "killed"."""
     connection.execute(runs.update().where(runs.c.status == "running").values(status="killed"))
     last = connection.execute(select(runs.c.run).order_by(runs.c.run.desc()).limit(1)).scalar()
     number = (last or 0) + 1
-    insert_rows(connection, runs, [asdict(RunRecord(number, started))])
+    insert_rows(connection, runs, [asdict(RunRecord(number, started, figures={"kind": kind}))])
     return number
 
 

@@ -25,7 +25,7 @@ def summarize_communities(home: str, config: str | None = None, fresh: bool = Fa
 
     With `run_number` it goes on with that run, as its downstream flow.
     """
-    run = Run.open(Path(home), Path(config) if config else None, run_number)
+    run = Run.open(Path(home), Path(config) if config else None, run_number, "communities")
     status = "failed"
     try:
         divide(run, fresh)

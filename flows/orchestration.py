@@ -36,6 +36,7 @@ def environment(home: Home, verbose: bool = False) -> dict[str, str]:
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",  # none is used, and they cost a new home's first run some seconds
         "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_ROOT_LEVEL": "WARNING" if verbose else "CRITICAL",  # not all of Prefect's loggers are below its own
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING" if verbose else "CRITICAL",
         "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
         "PREFECT_SHOW_PROMPT": "false",

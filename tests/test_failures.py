@@ -200,3 +200,11 @@ def test_a_misspelt_setting_is_told_wherever_it_stands(tmp_path: Path, monkeypat
     monkeypatch.setenv("POLYONYM_COMUNITY_SIZE", "4")
     with pytest.raises(WrongUse, match=r"POLYONYM_COMUNITY_SIZE is no setting\. Did you mean community_size\?"):
         load_settings(tmp_path)
+
+
+def test_what_prefect_logs_on_its_way_out_is_not_shown(tmp_path: Path) -> None:
+    code = "from flows import orchestration; from flows.home import Home; import sys, logging; from pathlib import Path\n"
+    code += "orchestration.prepare(Home(Path(sys.argv[1]))); from prefect import flow; logging.getLogger('EventsWorker').warning('Still processing')"
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")}
+    ended = subprocess.run([sys.executable, "-c", code, tmp_path], check=True, capture_output=True, text=True, env=clean)
+    assert ended.stdout + ended.stderr == ""

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Engine, delete, select, update
 
 from flows import due, extraction, loading, refresh, stage_keys
 from flows.home import Home
+from flows.orchestration import Interrupted
 from flows.run import Batch, Run, out_of_date
 from flows.settings import Settings
 from graph import store, vectors
@@ -36,7 +37,10 @@ def check(home: Home, settings: Settings, engine: Engine) -> list[Finding]:
 
 
 def repair(home: Path, config: Path | None, findings: Sequence[Finding]) -> None:
-    """Put right what `findings` name, as far as the state has it; it is a run of its own. The caller holds the home."""
+    """Put right what `findings` name, as far as the state has it; it is a run of its own. The caller holds the home.
+
+    Raises Interrupted when the user asks for it; the next one goes on from there.
+    """
     if not findings:
         return
     run = Run.open(home, config, kind="repair")
@@ -44,6 +48,9 @@ def repair(home: Path, config: Path | None, findings: Sequence[Finding]) -> None
     try:
         put_right(run, findings)
         status = "done"
+    except Interrupted:
+        status = "stopped"
+        raise
     finally:
         run.end(status)
 

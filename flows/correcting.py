@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine
 
+from flows import runs
 from flows.reading import forget
+from flows.run import now
+from flows.runs import Change, gone_id
 from ingest import documents, removals, sources, stages
 from ingest.errors import WrongUse
 from resolution import document_names, entities, identity, judgements
@@ -108,8 +112,19 @@ def take_in(engine: Engine, new: Sequence[Judgement]) -> int:
         return len({j.judgement for j in new} - known)
 
 
-def remove(engine: Engine, what: str) -> list[str]:
-    """Take a document or a source out; returns the names of the documents that went. Raises WrongUse when there is none of this name."""
+@dataclass(frozen=True)
+class Removed:
+    """The names of the documents (and of what was set aside) that went, and the number of the run in whose history that stands."""
+
+    documents: list[str]
+    run: int
+
+
+def remove(engine: Engine, what: str) -> Removed:
+    """Take a document or a source out, and begin the run that is to bring the rest up to date.
+
+    Raises WrongUse when there is none of this name.
+    """
     with engine.begin() as connection:
         held = sources.remembered(connection)
         root = next((s.root for s in held if what.rstrip("/") in (s.root, s.root.rstrip("/"))), None)
@@ -124,8 +139,11 @@ def remove(engine: Engine, what: str) -> list[str]:
                     f"{what!r} is neither a document nor a source here. `polyonym sources` and `polyonym export documents` list them."
                 )
             removals.add(connection, what)
+        gone = documents.digests_of(connection, sorted(names))  # without what was set aside
         forget(connection, sorted(names))
-    return sorted(names)
+        run = runs.begin(connection, now(), "correction")
+        runs.record(connection, run, (Change("document-gone", gone_id(d)) for d in sorted(gone)))
+    return Removed(sorted(names), run)
 
 
 def find(connection: Connection, text: str) -> Reference:

@@ -1,53 +1,58 @@
 """What follows a correction: everything from names on, for what the correction touched, without looking at the sources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from flows import extraction, loading, reading, reporting, resolving, stage_keys, summarizing
 from flows.knowledge import names_to_ask
+from flows.orchestration import Interrupted, clean_point
 from flows.run import Batch, Run, out_of_date
-from flows.runs import Change, gone_id
 from ingest import sources
 from resolution import wikidata
 
 Do = Callable[[Run, Batch], int]
 
 
-def refresh(home: Path, config: Path | None, removed: Sequence[str] = ()) -> Run:
+def refresh(home: Path, config: Path | None, number: int | None = None) -> Run:
     """Bring entities, graph, indexes and communities up to date with the state. The caller holds the home.
 
-    `removed` are the documents that the correction took out, for the history.
+    It is a run of its own, or goes on with the run `number` that the correction has begun. Raises Interrupted when the user asks for it.
     """
-    run = Run.open(home, config)
+    run = Run.open(home, config, number, "correction")
     status = "failed"
     try:
-        record_removed(run, removed)
         bring_up_to_date(run)
         status = "done"
+    except Interrupted as stop:
+        status = "stopped"
+        raise Interrupted(
+            "Stopped as asked. The correction is kept, but not obeyed everywhere yet: the next `polyonym ingest PATH...`, or the next "
+            "correction, finishes the work."
+        ) from stop
     finally:
         run.end(status)
     reporting.write(home, config)
     return run
 
 
-def record_removed(run: Run, removed: Sequence[str]) -> None:
-    """Put the documents that a correction took out into the history."""
-    run.record([Change("document-gone", gone_id(d)) for d in removed])
-
-
 def bring_up_to_date(run: Run) -> None:
-    """The steps of `refresh`."""
+    """The steps of `refresh`. Raises Interrupted at a clean point when the user asks for it."""
+    clean_point()
     _rename(run)
     # What a changed setting has put out of date waits for the next ingest: names rest on the mentions as they are.
     for batch in out_of_date(run, "names", _keys(run, "names", True)):
+        clean_point()
         resolving.name_batch(run, batch)
     with run.engine.begin() as connection:
         wikidata.purge(connection, names_to_ask(connection))
     for batch in out_of_date(run, "links", _keys(run, "links", True)):
+        clean_point()
         resolving.link_batch(run, batch)
+    clean_point()
     resolving.resolve_all(run, _keys(run, "resolve", True))
     loading.load_graph(run)
     loading.index_chunks_and_entities(run)
+    clean_point()
     summarizing.divide(run, fresh=False)
     summarizing.summarise(run)
     summarizing.load_communities(run)

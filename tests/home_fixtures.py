@@ -131,9 +131,9 @@ class Place:
         """The home opened for reading."""
         return Opened(Home(self.home), load_settings(self.home), self.engine)
 
-    def run(self) -> Run:
-        """A new run, with the test's models."""
-        run = Run(Home(self.home), load_settings(self.home), self.engine)
+    def run(self, number: int | None = None) -> Run:
+        """A new run, or more of the run `number`, with the test's models."""
+        run = Run(Home(self.home), load_settings(self.home), self.engine, number)
         run.embedder = WordHashes()  # type: ignore[assignment]
         run.embedder.name = run.settings.embedding_model  # so that it can be told when another is set
         run.pipelines = KnownNames(self.labels) if self.labels else Recorded()
@@ -162,10 +162,9 @@ class Place:
                 self._communities(run, fresh=False)
         return run
 
-    def refresh(self, removed: Sequence[str] = ()) -> Run:
-        """What follows a correction, without the report."""
-        with self._running() as run:
-            refresh.record_removed(run, removed)
+    def refresh(self, number: int | None = None) -> Run:
+        """What follows a correction, without the report; `number` is that of the run that the correction has begun."""
+        with self._running(number=number) as run:
             refresh.bring_up_to_date(run)
         return run
 
@@ -187,13 +186,13 @@ class Place:
             self._communities(run, fresh=True)
 
     @contextmanager
-    def _running(self, dies: bool = False, communities: bool = False) -> Iterator[Run]:
+    def _running(self, dies: bool = False, communities: bool = False, number: int | None = None) -> Iterator[Run]:
         with Home(self.home).held(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(loading, "open_graph", lambda home, settings: self.graph_store())
             if self.remembered and not communities:
                 for step in ("divide", "summarise", "load_communities"):
                     patch.setattr(summarizing, step, lambda *_, **__: None)
-            run = self.run()
+            run = self.run(number)
             status = "failed"
             try:
                 yield run

@@ -553,8 +553,8 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
     assert all(left_of(place, word) for word in words)
     if how == "removed":
         with Home(place.home).held():
-            gone = correcting.remove(place.engine, name)
-        place.refresh(gone)
+            removed = correcting.remove(place.engine, name)
+        place.refresh(removed.run)
     else:
         if how == "deleted":
             (place.source / name).unlink()

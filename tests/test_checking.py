@@ -12,9 +12,10 @@ from home_fixtures import MakePlace, Place, contents, difference, make_place
 from small_state import fill
 from typer.testing import CliRunner
 
-from flows import loading, summarizing
+from flows import loading, orchestration, runs, summarizing
 from flows.cli import app, quality  # noqa: F401  (it registers the command)
 from flows.home import Home
+from flows.orchestration import Interrupted
 from flows.run import Run
 from flows.settings import load_settings
 from ingest import mentions
@@ -50,6 +51,11 @@ def home(loaded: Path, tmp_path: Path) -> Iterator[Path]:
     yield copy
 
 
+@pytest.fixture(autouse=True)
+def signals_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orchestration, "watch_interrupts", lambda: None)
+
+
 def check(home: Path, *options: str) -> Result:
     return CliRunner().invoke(app, ["check", "--home", str(home), "--json", *options])
 
@@ -79,6 +85,18 @@ def test_projections_are_found_wrong_and_made_again(home: Path, damage: str) -> 
     repaired = check(home, "--repair")
     assert (repaired.exit_code, json.loads(repaired.stdout)["left"]) == (0, [])
     assert check(home).exit_code == 0
+
+
+def test_an_interrupted_repair_is_stopped_and_done_by_the_next(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(home / "graph")
+    monkeypatch.setattr(orchestration, "_interrupts", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(orchestration, "watch_interrupts", lambda: patch.setattr(orchestration, "_interrupts", 1))
+        assert isinstance(check(home, "--repair").exception, Interrupted)
+    with Home(home).open(load_settings(home)).connect() as connection:
+        last = runs.load(connection)[-1]
+    assert (last.status, last.figures["kind"]) == ("stopped", "repair")
+    assert check(home, "--repair").exit_code == 0
 
 
 def test_a_state_that_breaks_a_promise_is_told_and_not_called_repaired(home: Path) -> None:

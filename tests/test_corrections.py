@@ -1,7 +1,7 @@
 """Promise 7 in a home: what people correct is obeyed at once, in every later run, and taken back without a trace."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,10 @@ import pytest
 from home_fixtures import MakePlace, Place, contents, difference, entity_of, make_place, names_of
 from typer.testing import CliRunner
 
-from flows import correcting
-from flows.cli import app, corrections, showing
+from flows import correcting, orchestration, runs
+from flows.cli import app, common, corrections, showing
 from flows.home import Home, Opened
+from flows.orchestration import Interrupted
 from flows.settings import load_settings
 from graph.check import check_state
 from ingest.errors import WrongUse
@@ -386,7 +387,6 @@ def test_same_that_holds_for_some_documents_only_is_told(place: Place, make_plac
         assert correcting.unobeyed(connection, [judged]) == {}
 
 
-@pytest.mark.parametrize(
 def test_a_link_to_nothing_is_refused_where_it_could_not_be_obeyed(place: Place) -> None:
     joined = same(place, "Apple", "Siemens")
     linked = correcting.link(place.engine, "Siemens", "Q2283", "", "me", when())
@@ -414,6 +414,7 @@ def test_a_link_to_nothing_that_its_node_does_not_heed_is_told(place: Place) -> 
     assert told() == {}
 
 
+@pytest.mark.parametrize(
     ("do", "match"),
     [
         (lambda e: correcting.same_or_different(e, "same", "Apple", "Apple", "", "me", "1"), "same name"),
@@ -494,12 +495,13 @@ def command(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     def unheld(home: Path, given: Path | None) -> Iterator[Opened]:  # `Place.refresh` holds the home itself
         yield Opened(Home(home), load_settings(home, given), place.engine)
 
-    def refresh(home: Path, given: Path | None, removed: Sequence[str] = ()) -> None:
+    def refresh(home: Path, given: Path | None, number: int | None = None) -> None:
         assert (home, given) == (place.home, config)
-        place.refresh(removed)
+        place.refresh(number)
 
     monkeypatch.setattr("flows.cli.corrections.writing", unheld)
     monkeypatch.setattr("flows.refresh.refresh", refresh)
+    monkeypatch.setattr("flows.orchestration.watch_interrupts", lambda: None)  # the signals are pytest's
 
     def run(*words: object) -> Any:
         ended = CliRunner().invoke(app, [*map(str, words), "--home", str(place.home), "--config", str(config), "--json"])
@@ -536,6 +538,45 @@ def test_corrections_print_json_and_go_by_the_settings_file_that_is_given(
             command("judgements", "import", file)
 
 
+def test_runs_tells_what_each_was_and_what_it_changed(place: Place, command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    command("judge", "same", "Velmora Group", "VLMR")
+    command("remove", "b.txt")
+    first, second, third = command("runs")
+    assert second["changes"]["entity-merged"] == 1 and third["changes"]["document-gone"] == 1
+    assert (first["figures"]["kind"], third["figures"]["kind"]) == ("ingest", "correction")
+    monkeypatch.setattr(common.out, "_width", 200)
+    shown = CliRunner().invoke(app, ["runs", "--home", str(place.home)]).stdout
+    assert "correction" in shown and "entities 1 merged" in shown and "documents 1 gone" in shown
+
+
+def test_interrupted_corrections_are_kept_and_the_next_run_finishes_them(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orchestration, "_interrupts", 0)
+    monkeypatch.setattr(orchestration, "watch_interrupts", lambda: setattr(orchestration, "_interrupts", 1))  # as if Ctrl-C came at once
+
+    def interrupted(*words: object) -> None:
+        ended = CliRunner().invoke(app, [*map(str, words), "--home", str(place.home)])
+        assert isinstance(ended.exception, Interrupted), ended.output
+        assert "The correction is kept" in str(ended.exception) and "polyonym ingest" in str(ended.exception)
+
+    interrupted("judge", "same", "Siemens", "Kiel")
+    [judged] = place.export("judgements")
+    file = tmp_path / "judgements.jsonl"
+    file.write_text(json.dumps(judged))
+    interrupted("undo", judged["judgement"])
+    interrupted("judgements", "import", file)
+    interrupted("split", "Apple", "--mentions", "c.txt")
+    interrupted("rename", "Halden", "Halden town")
+    interrupted("remove", "a.txt")
+    assert [(r["status"], r["figures"]["kind"]) for r in place.export("runs")] == [("done", "ingest"), *[("stopped", "correction")] * 6]
+    assert "Halden town" not in names_of(place).values()
+    monkeypatch.setattr(orchestration, "_interrupts", 0)
+    place.ingest()
+    assert "Halden town" in names_of(place).values() and together(place, SIEMENS, ("b.txt", "Kiel"))
+    assert documents_of(place) == {"b.txt", "c.txt"}
+
+
 def test_a_user_without_a_name_signs_with_the_number(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
@@ -547,7 +588,7 @@ def test_a_user_without_a_name_signs_with_the_number(command: Callable[..., Any]
 
 
 def test_a_removed_document_stays_out_until_its_file_changes(place: Place, make_place: MakePlace) -> None:
-    assert correcting.remove(place.engine, "a.txt") == ["a.txt"]
+    assert correcting.remove(place.engine, "a.txt").documents == ["a.txt"]
     place.refresh()
     left = {d["document"] for d in place.export("documents")}
     assert left == {"b.txt", "c.txt"} and "Velmora Group" not in names_of(place).values()
@@ -614,13 +655,22 @@ def test_a_removed_source_gives_its_names_back(place: Place, make_place: MakePla
     documents = {d["document"] for d in place.export("documents")}
     assert {"b.txt", "c.txt"} < documents and "a.txt" not in documents and len(documents) == 4
     before = names_of(place)
-    [gone] = correcting.remove(place.engine, str(other))
+    [gone] = correcting.remove(place.engine, str(other)).documents
     assert gone.endswith("/a.txt")
     place.refresh()
     assert {d["document"] for d in place.export("documents")} == {"a.txt", "b.txt", "c.txt"}
     assert names_of(place) == before, "ids and names stay"
     equals_a_fresh_home(place, make_place)
     assert vars(place.ingest().written) == {"nodes": 0, "relationships": 0, "vectors": 0, "summaries": 0}
+
+
+def test_a_removal_stands_in_the_history_though_what_follows_it_is_killed(place: Place) -> None:
+    removed = correcting.remove(place.engine, "a.txt")
+    last = place.ingest()
+    assert [r["status"] for r in place.export("runs")] == ["done", "killed", "done"]
+    with place.engine.connect() as connection:
+        gone = runs.difference(connection, removed.run - 1, last.number)["document-gone"]
+    assert [c.id for c in gone] == [runs.gone_id("a.txt")]
 
 
 def test_a_removed_document_leaves_no_name_in_the_history(place: Place) -> None:

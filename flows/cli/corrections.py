@@ -2,7 +2,8 @@
 
 import getpass
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ import orjson
 import typer
 from rich.markup import escape
 
+from flows import orchestration
 from flows.cli import app
 from flows.cli.common import (
     DEFAULT_HOME,
@@ -25,6 +27,7 @@ from flows.cli.common import (
     reading,
     writing,
 )
+from flows.home import Opened
 from flows.progress import console
 from ingest.errors import WrongUse
 
@@ -121,7 +124,7 @@ def undo(
     from flows.refresh import refresh
     from resolution.judgements import to_json
 
-    with writing(home, config) as it:
+    with _correcting(home, config) as it:
         taken = correcting.undo(it.engine, judgement)
         refresh(home, config)
     if as_json:
@@ -141,9 +144,10 @@ def remove(
     from flows import correcting
     from flows.refresh import refresh
 
-    with writing(home, config) as it:
-        gone = correcting.remove(it.engine, what)
-        refresh(home, config, gone)
+    with _correcting(home, config) as it:
+        removed = correcting.remove(it.engine, what)
+        refresh(home, config, removed.run)
+    gone = removed.documents
     if as_json:
         print_json({"removed": gone})
     else:
@@ -199,7 +203,7 @@ def import_(
     except (OSError, orjson.JSONDecodeError) as error:
         raise WrongUse(f"{file} cannot be read as JSON lines: {error}") from error
     given = [table.from_json(row) for row in rows]
-    with writing(home, config) as it:
+    with _correcting(home, config) as it:
         new = correcting.take_in(it.engine, given)
         refresh(home, config)
         with it.engine.connect() as connection:
@@ -210,6 +214,14 @@ def import_(
     out.print(f"{new:,} judgements taken in.")
     for judgement, told in hindered.items():
         _warn(judgement, told)
+
+
+@contextmanager
+def _correcting(home: Path, config: Path | None) -> Iterator[Opened]:
+    """Hold a home for a correction, which a first Ctrl-C stops at a clean point only."""
+    with writing(home, config) as it:
+        orchestration.watch_interrupts()
+        yield it
 
 
 def _signed() -> tuple[str, str]:
@@ -227,7 +239,7 @@ def _judge(home: Path, config: Path | None, as_json: bool, make: Callable[[Any, 
     from flows.refresh import refresh
     from resolution.judgements import to_json
 
-    with writing(home, config) as it:
+    with _correcting(home, config) as it:
         judgement = make(correcting, it.engine)
         refresh(home, config)
         with it.engine.connect() as connection:

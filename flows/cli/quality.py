@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from flows import orchestration
 from flows.cli import app
 from flows.cli.common import (
     DEFAULT_HOME,
@@ -237,6 +238,7 @@ def check(
     with writing(home, config) as it:  # a check while a run writes would see half of its work
         found = checking.check(it.home, it.settings, it.engine)
         if repair:
+            orchestration.watch_interrupts()
             checking.repair(home, config, found)
         left = checking.check(it.home, it.settings, it.engine) if repair and found else found
     if as_json:

@@ -137,6 +137,7 @@ KNOWLEDGE = (
 )
 
 FILES = ("a.txt", "b.txt", "c.txt", "d.txt", "e/a.txt", "e/f.txt")
+TABLE = "t.jsonl"
 JUDGED = ("Smith", "John Smith", "Jane Smith", "Apple", "Apple Inc", "Velmora", "Velmora Energy", "NSGA", "the Court", "Supreme Court", "Ford",
           "Ford Motor", "Halden", "Halden ASA", "Lindqvist", "Harcourt", "Apple @ a.txt", "Ford @ b.txt", "Smith @ a.txt", "the Court @ c.txt")  # fmt: skip
 
@@ -162,12 +163,23 @@ class Series(RuleBasedStateMachine):
         self.registry = 0
         self.knowledge = 0
         self.demonyms = False
+        self.limit = 50
         self.judged = 0
         self.stale = True
+        self.out: dict[str, str] = {}  # what was removed though its file is there, with its text
 
     @property
     def held(self) -> list[str]:
-        return [name for name in FILES if (self.place.source / name).exists()]
+        """The files that may go: one that holds what was removed stays, until it is written anew."""
+        return [name for name in (*FILES, TABLE) if (self.place.source / name).exists() and name not in self.out]
+
+    @property
+    def movable(self) -> list[str]:
+        return [name for name in self.held if name != TABLE]
+
+    @property
+    def free(self) -> list[str]:
+        return [name for name in FILES if not (self.place.source / name).exists()]
 
     @initialize(documents=st.dictionaries(st.sampled_from(FILES), texts, min_size=1))
     def begin(self, documents: dict[str, str]) -> None:
@@ -178,17 +190,22 @@ class Series(RuleBasedStateMachine):
         self.place.write({name: content})
         self.stale = True
 
+    @rule(rows=st.dictionaries(st.sampled_from("123"), texts, min_size=1))
+    def tabulate(self, rows: dict[str, str]) -> None:
+        self.place.write({TABLE: "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in sorted(rows.items()))})
+        self.stale = True
+
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         (self.place.source / data.draw(st.sampled_from(self.held))).unlink()
         self.stale = True
 
-    @precondition(lambda self: self.held and len(self.held) < len(FILES))
+    @precondition(lambda self: self.movable and self.free)
     @rule(data=st.data())
     def move(self, data: st.DataObject) -> None:
-        old = self.place.source / data.draw(st.sampled_from(self.held))
-        new = self.place.source / data.draw(st.sampled_from([f for f in FILES if f not in self.held]))
+        old = self.place.source / data.draw(st.sampled_from(self.movable))
+        new = self.place.source / data.draw(st.sampled_from(self.free))
         new.parent.mkdir(exist_ok=True)
         old.rename(new)
         self.stale = True
@@ -203,9 +220,9 @@ class Series(RuleBasedStateMachine):
         self.knowledge = number
         self.stale = True
 
-    @rule(demonyms=st.booleans())
-    def set(self, demonyms: bool) -> None:
-        self.demonyms = demonyms
+    @rule(demonyms=st.booleans(), limit=st.sampled_from([50, 60]))
+    def set(self, demonyms: bool, limit: int) -> None:
+        self.demonyms, self.limit = demonyms, limit  # with another limit all files are read again
         self.stale = True
 
     @rule()
@@ -249,6 +266,16 @@ class Series(RuleBasedStateMachine):
             correcting.undo(self.place.engine, data.draw(st.sampled_from(held))["judgement"])
             self.place.refresh()
 
+    @precondition(lambda self: not self.stale and self.movable)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.movable))
+        self.out[name] = self.text(name)
+        self.place.refresh(correcting.remove(self.place.engine, name).run)
+
+    def text(self, name: str) -> str:
+        return (self.place.source / name).read_text(encoding="utf-8")
+
     def correct(self, do: Any) -> None:
         self.judged += 1
         try:
@@ -258,7 +285,7 @@ class Series(RuleBasedStateMachine):
         self.place.refresh()
 
     def ingest(self, place: Place, dies_after: int | None = None) -> None:
-        place.set(unite_demonyms=self.demonyms)
+        place.set(unite_demonyms=self.demonyms, size_limit_mb=self.limit)
         base = Home(place.home).knowledge_base
         if KNOWLEDGE[self.knowledge]:
             build(base, KNOWLEDGE[self.knowledge], "test")
@@ -268,6 +295,7 @@ class Series(RuleBasedStateMachine):
         registry.write_text("".join(json.dumps(row) + "\n" for row in REGISTRIES[self.registry]))
         with ids_kept(place):
             place.ingest(registry=registry, dies_after=dies_after)
+        self.out = {name: text for name, text in self.out.items() if self.text(name) == text}
         self.stale = False
 
     @invariant()
@@ -281,6 +309,9 @@ class Series(RuleBasedStateMachine):
         try:
             if self.stale:
                 self.ingest(self.place)
+            for name in self.out:
+                (self.place.source / name).unlink()
+            self.out.clear()
             fresh = self.make(source=self.place.source, names=self.names, fast=self.fast)
             correcting.take_in(fresh.engine, self.judgements())
             self.ingest(fresh)
@@ -362,7 +393,7 @@ def examples(number: int, steps: int) -> settings:
 
 @pytest.mark.slow
 def test_any_series_of_changes_equals_a_fresh_run() -> None:
-    run_state_machine_as_test(Series, settings=examples(290, 8))
+    run_state_machine_as_test(Series, settings=examples(300, 8))
 
 
 def test_ids_do_not_decide_between_equal_sentences() -> None:
@@ -764,36 +795,6 @@ def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_pl
     assert documents == {"document-changed": 2, "document-gone": 1, "document-moved": 1}
 
 
-@pytest.mark.parametrize("where", ["scanning", "asking Wikidata"])
-def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    place = make_place(names=NAMES, fast=True)
-    place.write(FEW)
-    monkeypatch.setattr(orchestration, "_interrupts", 1)
-    run = place.run()
-    if where == "scanning":
-        with pytest.raises(Interrupted):
-            ingesting.scan_sources(run, [str(place.source)], False, None)
-    else:
-        client = SimpleNamespace(off=None, prefetch=lambda names, tell: tell(1, 2))
-        run.knowledge = SimpleNamespace(wikidata=client)  # type: ignore[assignment]
-        with pytest.raises(Interrupted):
-            resolving.ask_wikidata(run)
-
-
-def test_a_stop_while_summarising_is_no_failure(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows import summarize_communities as flow
-
-    def stop(*_: object) -> None:
-        raise Interrupted("Stopped as asked.")
-
-    place = make_place(names=NAMES, fast=True)
-    monkeypatch.setattr(flow, "divide", stop)
-    with pytest.raises(Interrupted):
-        flow.summarize_communities.fn(str(place.home))
-    [run] = place.export("runs")
-    assert run["status"] == "stopped" and run["figures"]["notes"] == []
-
-
 @pytest.mark.parametrize(
     ("happened", "left"),
     [
@@ -849,6 +850,36 @@ def test_what_was_merged_and_taken_apart_again_is_no_change(make_place: MakePlac
     with place.engine.connect() as connection:
         assert "entity-merged" in runs.difference(connection, first, merged)
         assert runs.difference(connection, first, last) == {}
+
+
+@pytest.mark.parametrize("where", ["scanning", "asking Wikidata"])
+def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    monkeypatch.setattr(orchestration, "_interrupts", 1)
+    run = place.run()
+    if where == "scanning":
+        with pytest.raises(Interrupted):
+            ingesting.scan_sources(run, [str(place.source)], False, None)
+    else:
+        client = SimpleNamespace(off=None, prefetch=lambda names, tell: tell(1, 2))
+        run.knowledge = SimpleNamespace(wikidata=client)  # type: ignore[assignment]
+        with pytest.raises(Interrupted):
+            resolving.ask_wikidata(run)
+
+
+def test_a_stop_while_summarising_is_no_failure(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flows import summarize_communities as flow
+
+    def stop(*_: object) -> None:
+        raise Interrupted("Stopped as asked.")
+
+    place = make_place(names=NAMES, fast=True)
+    monkeypatch.setattr(flow, "divide", stop)
+    with pytest.raises(Interrupted):
+        flow.summarize_communities.fn(str(place.home))
+    [run] = place.export("runs")
+    assert run["status"] == "stopped" and run["figures"]["notes"] == []
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ('{"name": "Zürich"}'.encode("latin-1"), "not UTF-8")])

@@ -538,14 +538,16 @@ def test_corrections_print_json_and_go_by_the_settings_file_that_is_given(
             command("judgements", "import", file)
 
 
-def test_runs_tells_what_each_was_and_what_it_changed(place: Place, command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_tells_what_each_was_and_what_it_changed(
+    place: Place, command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command("judge", "same", "Velmora Group", "VLMR")
     command("remove", "b.txt")
     first, second, third = command("runs")
     assert second["changes"]["entity-merged"] == 1 and third["changes"]["document-gone"] == 1
     assert (first["figures"]["kind"], third["figures"]["kind"]) == ("ingest", "correction")
     monkeypatch.setattr(common.out, "_width", 200)
-    shown = CliRunner().invoke(app, ["runs", "--home", str(place.home)]).stdout
+    shown = CliRunner().invoke(app, ["runs", "--home", str(place.home), "--config", str(tmp_path / "elsewhere.toml")]).stdout
     assert "correction" in shown and "entities 1 merged" in shown and "documents 1 gone" in shown
 
 

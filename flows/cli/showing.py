@@ -294,13 +294,13 @@ def runs(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: 
 
 
 def _changed(counts: Mapping[str, int]) -> str:
-    """What a run changed, by thing."""
+    """What a run changed, a line for each kind of thing."""
     told: dict[str, list[str]] = {}
     for kind, count in counts.items():
         thing, _, what = kind.partition("-")
         told.setdefault(thing, []).append(f"{count:,} {what}")
     plural = {"document": "documents", "entity": "entities", "link": "links", "community": "communities"}
-    return "; ".join(f"{name} {', '.join(told[thing])}" for thing, name in plural.items() if thing in told) or "no change"
+    return "\n".join(f"{name} {', '.join(told[thing])}" for thing, name in plural.items() if thing in told) or "no change"
 
 
 @app.command()

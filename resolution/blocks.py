@@ -177,7 +177,8 @@ def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), 
 
     first: dict[str, int] = {}
     verified: dict[str, dict[str, int]] = {}
-    for i, unit in enumerate(ordered):
+    # Those of one head one after the other: what is worked out for a name is then still at hand.
+    for i, unit in sorted(enumerate(ordered), key=lambda numbered: numbered[1].head):
         for key in block_keys(unit, demonyms):
             if key.startswith(_VERIFIED):
                 verified.setdefault(key, {}).setdefault(unit.head, i)

@@ -455,10 +455,13 @@ def test_a_scheduled_run_that_fails_says_why(place: Path) -> None:
     with engine.begin() as connection:
         connection.execute(text("UPDATE runs SET started = '2020-01-01T00:00:00+00:00'"))
     engine.dispose()
-    (place / "docs").rename(place / "away")
     served = started("serve", place / "docs", "--every", "5s", "--home", "home", cwd=place)
     assert served.stderr
     told = ""
+    while "Serving" not in told:
+        told += (line := served.stderr.readline())
+        assert line, told
+    (place / "docs").rename(place / "away")
     while told.count("failed: ") < 2:  # the one that is caught up, and one by the schedule
         told += (line := served.stderr.readline())
         assert line, told

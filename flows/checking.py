@@ -65,7 +65,7 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
         altered = altered_documents(connection)
         _read_again(connection, altered)
         _drop_loose_ends(connection)
-        broken = unsound_documents(connection) - altered
+        broken = unsound_documents(connection, altered)
         for stage in stage_keys.STAGES:
             stages.unmark(connection, stage, sorted(broken))
         if "communities" in where:

@@ -15,6 +15,7 @@ from ingest.errors import WrongUse
 from resolution import document_names, entities, identity, judgements
 from resolution.entities import Entity
 from resolution.judgements import Judgement, Reference
+from resolution.knowledge_base import QID
 from resolution.names import normalise
 from resolution.obstacles import linked_by_others, obstacles
 
@@ -58,7 +59,7 @@ def unobeyed(connection: Connection, made: Iterable[Judgement]) -> dict[str, tup
 
 def link(engine: Engine, name: str, item: str, note: str, who: str, when: str) -> Judgement:
     """Keep the judgement that a name stands for a Wikidata item, or for none ("none")."""
-    if item != "none" and not judgements.QID.fullmatch(item):
+    if item != "none" and not QID.fullmatch(item):
         raise WrongUse(f"{item!r} is no Wikidata id: give one such as Q312, or none.")
     with engine.begin() as connection:
         judgement = Judgement("link", find(connection, name), (), "" if item == "none" else item, note, who, when)

@@ -175,31 +175,29 @@ def explain(connection: Connection, what: str, weights: Weights | None = None) -
     Most mentioned first, at most MOST. `weights` are those that links are made with, by default the package's own. Raises WrongUse,
     with near names, when nothing is called so.
     """
-    found = _find(connection, what.strip())
-    held = sorted(entities.load(connection, sorted(found)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
-    if not held:
-        raise WrongUse(_nothing(connection, what))
-    return [_Explainer(connection, e).explain(found[e.entity_id], weights or load_weights()) for e in held]
+    weights = weights or load_weights()
+    return [_Explainer(connection, e).explain(found, weights) for e, found in _meant(connection, what)]
 
 
 def explain_ids(connection: Connection, ids: Sequence[str], weights: Weights | None = None) -> list[Explanation]:
     """Explain these entities, in this order; ids that are not there are passed over."""
+    weights = weights or load_weights()
     held = {e.entity_id: e for e in entities.load(connection, ids)}
-    return [_Explainer(connection, held[i]).explain("by its id", weights or load_weights()) for i in ids if i in held]
+    return [_Explainer(connection, held[i]).explain("by its id", weights) for i in ids if i in held]
 
 
 def explain_two(connection: Connection, what: str, other: str, weights: Weights | None = None) -> Between:
     """Say whether two names or ids are one node, and why or why not. Raises WrongUse as `explain` does."""
-    left, right = explain(connection, what, weights), explain(connection, other, weights)
-    theirs = {e.entity.entity_id for e in right}
-    together = tuple(e for e in left if e.entity.entity_id in theirs)
-    apart = [] if together else [_apart(connection, a.entity, b.entity) for a in left for b in right]
-    return Between(together, tuple(apart[:MOST]))
+    weights = weights or load_weights()
+    left, right = _meant(connection, what), [e for e, _ in _meant(connection, other)]
+    together = tuple(_Explainer(connection, e).explain(found, weights) for e, found in left if e in right)
+    return Between(together, () if together else tuple(islice(_apart(connection, [e for e, _ in left], right), MOST)))
 
 
-def _apart(connection: Connection, a: Entity, b: Entity) -> Apart:
-    why = _Explainer(connection, a).why_apart(b)
-    return Apart(a, b, why, compare(a.name, b.name, a.type, b.type))
+def _apart(connection: Connection, left: Sequence[Entity], right: Sequence[Entity]) -> Iterator[Apart]:
+    for a in left:
+        explainer = _Explainer(connection, a)
+        yield from (Apart(a, b, explainer.why_apart(b), compare(a.name, b.name, a.type, b.type)) for b in right)
 
 
 def two_as_json(between: Between) -> dict[str, Any]:
@@ -216,6 +214,15 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
 
 
 # Finding
+
+
+def _meant(connection: Connection, what: str) -> list[tuple[Entity, str]]:
+    """The entities that `what` stands for, each with how it was found; most mentioned first, at most MOST. Raises WrongUse without any."""
+    found = _find(connection, what.strip())
+    held = sorted(entities.load(connection, sorted(found)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
+    if not held:
+        raise WrongUse(_nothing(connection, what))
+    return [(e, found[e.entity_id]) for e in held]
 
 
 def _find(connection: Connection, what: str) -> dict[str, str]:

@@ -44,7 +44,7 @@ def ingest_corpus(
     run.as_task = as_prefect_task
     status = "failed"
     try:
-        ingesting.check_settings(run)
+        ingesting.check_settings(run.settings, run.embedder)
         scan = scan_sources(run, paths, allow_deletions, keep_gone)  # first: it may stop the run, with nothing changed
         remember_registry(run, registry_file)
         read_documents(run, scan)

@@ -8,17 +8,19 @@ from flows import extraction, loading, reading, resolving, runs, stage_keys
 from flows.knowledge import configured_weights
 from flows.orchestration import clean_point
 from flows.run import Batch, Run, out_of_date
+from flows.settings import Settings
 from ingest import documents, sources
+from ingest.embedding import Embedder
 from ingest.sources import Scan
 from resolution import registry
 from resolution.resolve import moves
 
 
-def check_settings(run: Run) -> None:
+def check_settings(settings: Settings, embedder: Embedder) -> None:
     """Raises WrongUse, before anything is written, when a file or model of the settings cannot be used."""
-    extraction.read_patterns(run.settings.patterns_file)
-    configured_weights(run.settings)
-    run.embedder.count_tokens([""])
+    extraction.read_patterns(settings.patterns_file)
+    configured_weights(settings)
+    embedder.count_tokens([""])
 
 
 def remember_registry(run: Run, file: str | None) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
-from flows import coming, due, extraction, reading, runs, stage_keys
+from flows import coming, due, reading, runs, stage_keys
 from flows.coming import Coming
 from flows.due import Due
 from flows.earlier import Earlier
 from flows.home import Opened
+from flows.ingesting import check_settings
 from flows.knowledge import Knowledge, names_to_ask
 from flows.settings import Settings
 from graph.communities import communities
@@ -48,8 +49,8 @@ def pending(it: Opened, connection: Connection) -> dict[str, int]:
     and what of graph, indexes, communities and summaries is behind the state."""
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
-        keys = {stage: stage_keys.keys_of(stage, connection, it.settings, knowledge) for stage in stage_keys.STAGES}
-        found = {f"documents for {stage}": len(stages.outdated(connection, stage, keys[stage])) for stage in stage_keys.STAGES}
+        chain = stage_keys.along_the_chain(connection, it.settings, knowledge)
+        found = {f"documents for {stage}": len(stages.outdated(connection, stage, keys)) for stage, keys in chain}
     finally:
         knowledge.close()
     found |= {"names at Wikidata": len(wikidata_cache.pending(connection)), **due.look(it, connection).counts}
@@ -71,8 +72,7 @@ def plan(
 
     Raises what `ingest` would raise of settings, a registry and missing sources.
     """
-    extraction.read_patterns(it.settings.patterns_file)
-    Embedder(it.settings.embedding_model).count_tokens([""])
+    check_settings(it.settings, Embedder(it.settings.embedding_model))
     given = sources.resolve(paths, sources.remembered(connection), keep_gone)
     scan = sources.scan(connection, given, reading.reader_key(it.settings), allow_deletions=allow_deletions, exclude=[it.home.path])
     comes = coming.look(connection, scan, it.settings, allow_deletions)
@@ -81,8 +81,8 @@ def plan(
         items = read_registry(registry)
         knowledge.registry = Registry(items) if items else None
     try:
-        keys = {stage: stage_keys.keys_of(stage, connection, it.settings, knowledge) for stage in stage_keys.STAGES}
-        outdated = {stage: stages.outdated(connection, stage, keys[stage]) for stage in stage_keys.STAGES}
+        keys = dict(stage_keys.along_the_chain(connection, it.settings, knowledge))
+        outdated = {stage: stages.outdated(connection, stage, keys[stage]) for stage in keys}
         names, asked = _names_coming(connection, comes), list(names_to_ask(connection))
         known = _count(connection, document_names)
         requests = knowledge.wikidata.requests_for(asked, round(names * (len(asked) / known if known else _ASKED_A_NAME)))

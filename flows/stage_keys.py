@@ -3,7 +3,7 @@
 The keys form a chain: a stage's key takes in that of the stage before it, so that a change marks exactly what depends on it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -73,26 +73,25 @@ def _after(before: Keys, *parts: str) -> dict[str, str]:
     return {d: content_hash(base, key) for d, key in before.items()}
 
 
-def keys_of(stage: str, connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False) -> Keys:
-    """The keys of one of STAGES.
+def along_the_chain(
+    connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False
+) -> Iterator[tuple[str, Keys]]:
+    """STAGES in order, each with its keys, worked out as it is asked for.
 
     With `of_held_mentions` names, links and entities are to rest on the mentions as they are, though these may be out of date;
     a document whose present text has none yet keeps the names that it has.
     """
-    if stage == "chunks":
-        return chunk_keys(connection, settings)
-    if of_held_mentions:
-        mentioned: Keys = stages.held(connection, "mentions")
-    else:
-        mentioned = mention_keys(connection, settings, knowledge.registry)
-    if stage == "mentions":
-        return mentioned
-    if stage == "relations":
-        return relation_keys(mentioned)
+    yield "chunks", chunk_keys(connection, settings)
+    mentioned = stages.held(connection, "mentions") if of_held_mentions else mention_keys(connection, settings, knowledge.registry)
+    yield "mentions", mentioned
+    yield "relations", relation_keys(mentioned)
     named = name_keys(mentioned, settings)
-    if stage == "names":
-        return named
+    yield "names", named
     linked = link_keys(named, knowledge, knowledge.answers(connection))
-    if stage == "links":
-        return linked
-    return resolve_keys(dict.fromkeys(documents.digests(connection), "") | linked, settings)
+    yield "links", linked
+    yield "resolve", resolve_keys(dict.fromkeys(documents.digests(connection), "") | linked, settings)
+
+
+def keys_of(stage: str, connection: Connection, settings: Settings, knowledge: Knowledge, of_held_mentions: bool = False) -> Keys:
+    """The keys of one of STAGES, see `along_the_chain`."""
+    return next(keys for s, keys in along_the_chain(connection, settings, knowledge, of_held_mentions) if s == stage)

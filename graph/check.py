@@ -4,7 +4,7 @@ A projection that differs can be made again from the state, and so can what the 
 does not fit to them. A text that is not what was read can only be read again; a promise that is broken is a fault of ours.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, func, or_, select
@@ -55,11 +55,12 @@ class Finding:
 def check_state(connection: Connection) -> list[Finding]:
     """Promise 8 (nothing is left of what was deleted, nothing refers to what is not there), promise 4 (what is never one), and whether
     what is held of each document fits to its text."""
+    altered = altered_documents(connection)
     return [
         *_leftovers(connection),
         *_loose_ends(connection),
-        *_found("documents", "texts that differ from their digest", sorted(altered_documents(connection)), False),
-        *(f for what, parts in _unsound(connection).items() for f in _found("state", what, (f"{d} {part}" for d, part in parts))),
+        *_found("documents", "texts that differ from their digest", sorted(altered), False),
+        *(f for what, parts in _unsound(connection, altered).items() for f in _found("state", what, (f"{d} {part}" for d, part in parts))),
         *_found("state", "entities that count their mentions or documents wrongly", connection.scalars(_miscounted())),
         *_wrongly_one(connection),
     ]
@@ -71,11 +72,11 @@ def altered_documents(connection: Connection) -> set[str]:
     return {d.document for batch in _batches(held) for d in documents_table.load(connection, batch) if d.digest != held[d.document][0]}
 
 
-def unsound_documents(connection: Connection) -> set[str]:
-    """The documents of which something is held that does not fit to their text, or whose entities count wrongly."""
-    own = {document for parts in _unsound(connection).values() for document, _ in parts}
+def unsound_documents(connection: Connection, altered: Collection[str]) -> set[str]:
+    """The documents, but for `altered` ones, of which something is held that does not fit to their text, or whose entities count wrongly."""
+    own = {document for parts in _unsound(connection, altered).values() for document, _ in parts}
     rows = connection.execute(select(memberships.c.document).where(memberships.c.entity_id.in_(_miscounted())).distinct())
-    return (own | set(rows.scalars())) & documents_table.digests(connection).keys()
+    return ((own | set(rows.scalars())) & documents_table.digests(connection).keys()).difference(altered)
 
 
 def check_graph(engine: Engine, store: GraphStore, home: str) -> list[Finding]:
@@ -185,20 +186,19 @@ def _unsummarised(connection: Connection) -> list[str]:
     return sorted(i for i, picks in chosen.items() if picks and i not in held)
 
 
-def _unsound(connection: Connection) -> dict[str, list[tuple[str, str]]]:
-    """What does not fit to a document's text or to what else is held of it: (document, which) by kind."""
+def _unsound(connection: Connection, altered: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """What does not fit to a document's text (that of `altered` ones says nothing) or to what else is held of it: (document, which) by kind."""
     return {
-        "chunks that are not what stands in their document": list(_wrong_chunks(connection)),
+        "chunks that are not what stands in their document": list(_wrong_chunks(connection, altered)),
         "mentions without a name, or names without a mention": list(_unnamed(connection)),
         "names whose mentions are counted wrongly": list(_miscounted_names(connection)),
     }
 
 
-def _wrong_chunks(connection: Connection) -> Iterator[tuple[str, str]]:
-    held = documents_table.digests(connection)
-    for batch in _batches(held):
-        text_of = {d.document: d.text for d in documents_table.load(connection, batch) if d.digest == held[d.document][0]}
-        for c in chunks_table.load(connection, sorted(text_of)):
+def _wrong_chunks(connection: Connection, altered: Collection[str]) -> Iterator[tuple[str, str]]:
+    for batch in _batches(documents_table.digests(connection).keys() - altered):
+        text_of = {d.document: d.text for d in documents_table.load(connection, batch)}
+        for c in chunks_table.load(connection, batch):
             if c.text != text_of[c.document][c.start : c.end] or c.content != content_hash(c.text):
                 yield c.document, str(c.start)
 

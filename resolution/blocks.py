@@ -13,9 +13,8 @@ from resolution.comparison import alike
 from resolution.name_tables import places, squash
 from resolution.names import demonym_of, is_generic, is_slip
 from resolution.persons import is_given_name, looks_like_person, person_parts
-from resolution.units import Unit
+from resolution.units import Unit, UnitKey
 
-UnitKey = tuple[str, str]
 # Names of a unit that mean something outside their document. A given name or "the Court" does not.
 _LOCAL_RULES = frozenset({"given name", "generic head", "plural"})
 
@@ -86,8 +85,8 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
         keys.add("words:" + word_key(unit.head))
     if unit.wikidata_id:
         keys.add("wikidata:" + unit.wikidata_id)
-    if item := unit.wikidata_id or unit.likely_id:
-        keys.add("?" + item)
+    if unit.item:
+        keys.add("?" + unit.item)
     if unit.registry_id:
         keys.add("registry:" + unit.registry_id)
     if people := people_of(unit):
@@ -177,8 +176,7 @@ def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), 
 
     first: dict[str, int] = {}
     verified: dict[str, dict[str, int]] = {}
-    # Those of one head one after the other: what is worked out for a name is then still at hand.
-    for i, unit in sorted(enumerate(ordered), key=lambda numbered: numbered[1].head):
+    for i, unit in enumerate(ordered):
         for key in block_keys(unit, demonyms):
             if key.startswith(_VERIFIED):
                 verified.setdefault(key, {}).setdefault(unit.head, i)

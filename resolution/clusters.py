@@ -124,8 +124,8 @@ class _Block:
         """Names that are alike, of units that may be linked to one item though none is surely: "ibm", "international business machines"."""
         by_item: dict[str, dict[str, int]] = {}
         for i, u in enumerate(self.units):
-            if (item := u.wikidata_id or u.likely_id) and not is_generic(u.head):
-                by_item.setdefault(item, {}).setdefault(u.head, i)
+            if u.item and not is_generic(u.head):
+                by_item.setdefault(u.item, {}).setdefault(u.head, i)
         for item, heads in sorted(by_item.items()):
             for a, b in combinations(sorted(heads), 2):
                 if alike(a, b):

@@ -193,6 +193,10 @@ class ItemWords:
     initials: tuple[str, ...]
     person_name: bool
 
+    def tells(self, word: str) -> bool:
+        """Whether its description or an alias has a word."""
+        return word in self.alias_words or word in self.description
+
 
 def item_words(item: Item) -> ItemWords:
     """Prepare an item: worth keeping for as long as the item is asked for again."""
@@ -364,7 +368,7 @@ def features_of(
         JaroWinkler.similarity(name.surface, label),
         log1p(len(beyond)),
         log1p(len(missing)),
-        sum(t in item.alias_words or t in item.description for t in missing) / len(missing) if missing else 0.0,
+        sum(map(item.tells, missing)) / len(missing) if missing else 0.0,
         float(is_label and len(name.tokens) > 1),
         float(label[0].islower() and name.surface[0].isupper()),
         item.prominence,

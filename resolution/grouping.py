@@ -329,18 +329,16 @@ def _organisations(g: Grouping) -> None:
             or short.name in places().names
             or demonym_of(short.name)
             or short.name in g.is_person
+            or short.legal  # a firm in full
         ):
             continue
         size = len(short.tokens)
         longer = [o for o in g.in_order if _begins(o, short) and o.name not in g.is_person and not _named_before(g, short, o)]
-        if short.legal:  # a firm in full
-            continue
         owners = [o for o in longer if tails.issuperset(_without_seat(g, o.tokens[size:]))]
         if any(short.labels[x] for x in ("GPE", "LOC", "FAC")):
             owners = [o for o in owners if not _INSTITUTIONS.issuperset(o.tokens[size:])]
-        if (
-            len([o for o in owners if not any(_begins(o, other) for other in owners)]) == 1
-        ):  # not Tata where there are Tata Motors and Tata Steel
+        shortest = [o for o in owners if not any(_begins(o, other) for other in owners)]
+        if len(shortest) == 1:  # not Tata where there are Tata Motors and Tata Steel
             g.attach_to_best(short, owners, "short form")
         if short.type in ("ORG", "OTHER"):
             g.attach_if_only(short, _firms_in_full(short, longer), "short form")
@@ -440,9 +438,8 @@ def _states(g: Grouping) -> None:
     """Congo ← Democratic Republic of the Congo, when the document names one such state only."""
     for short in g.free():
         if short.type != "PERSON":
-            states = [
-                o for o in g.in_order if o.name.endswith(" " + short.name) and _STATE.fullmatch(o.name.removesuffix(" " + short.name))
-            ]
+            end = " " + short.name
+            states = [o for o in g.in_order if o.name.endswith(end) and _STATE.fullmatch(o.name.removesuffix(end))]
             g.attach_if_only(short, states, "left off")
 
 

@@ -1,6 +1,5 @@
 """Judgements: what people have decided, kept by names and not by ids, so that they outlive every re-run and every model."""
 
-import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,11 +11,10 @@ from sqlalchemy import Column, Connection, Table, Text, delete, select
 from ingest.documents import content_hash
 from ingest.errors import WrongUse
 from ingest.state import Json, insert_rows, metadata
-from resolution.unit_index import UnitKey
-from resolution.units import Constraints, Link, Unit
+from resolution.knowledge_base import QID
+from resolution.units import Constraints, Link, Unit, UnitKey
 
 KINDS = ("same", "different", "link", "split", "rename")
-QID = re.compile(r"Q[1-9]\d*")
 PART = " §"  # a name's split-off part is the name, this mark and a number
 
 

@@ -194,7 +194,7 @@ def _told(name: str, found: dict[str, tuple[ItemWords, frozenset[str]]]) -> dict
     region = tokens_of(name.partition(",")[2])
 
     def tells(item: ItemWords) -> bool:
-        return all(t in item.label or t in item.alias_words or t in item.description for t in region)
+        return all(t in item.label or item.tells(t) for t in region)
 
     if not any(tells(item) for item, _ in found.values()):
         return found

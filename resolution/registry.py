@@ -16,9 +16,9 @@ from ingest.errors import WrongUse
 from ingest.state import Json, insert_rows, metadata
 from resolution.candidates import Candidate, Item
 from resolution.entity_types import TYPES, type_of
+from resolution.knowledge_base import QID
 from resolution.names import normalise
 
-_QID = re.compile(r"Q[1-9]\d*")
 _FIELDS = ("id", "name", "aliases", "type", "description", "wikidata_id")
 
 registry_items = Table(
@@ -104,7 +104,7 @@ def _item(where: str, row: dict[str, Any]) -> Item:
     type_ = values["type"].upper()
     if type_ and type_ not in TYPES and type_of(type_) == "OTHER":
         raise WrongUse(f"{where}: `type` is {values['type']!r}; use one of {', '.join(TYPES)}, or leave it out.")
-    if values["wikidata_id"] and not _QID.fullmatch(values["wikidata_id"]):
+    if values["wikidata_id"] and not QID.fullmatch(values["wikidata_id"]):
         raise WrongUse(f"{where}: `wikidata_id` is {values['wikidata_id']!r}; it must look like Q42, or be left out.")
     return Item(
         values["id"],

@@ -20,8 +20,7 @@ from resolution.contexts import content_words
 from resolution.entities import Alias, Entity, Membership
 from resolution.identity import Assignment, Newcomer
 from resolution.judgements import Judgement, Reference
-from resolution.unit_index import UnitKey
-from resolution.units import Cluster, DocumentName, Link, Solution, Unit
+from resolution.units import Cluster, DocumentName, Link, Solution, Unit, UnitKey
 
 STAGE = "resolve"
 SURE = 0.7
@@ -125,7 +124,7 @@ def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator
         # A sure link to another item is exclusive evidence: such a name is a thing of its own, whatever it is short for.
         apart += [n for n in names if n.name != head and n not in apart and _differ(link, made.get((document, n.name)))]
         stay = [n for n in names if n not in apart]
-        yield replace(_unit(document, head, stay, link), likely_id=None if link else _item_of(_link_of(head, stay, likely)))
+        yield _unit(document, head, stay, link, None if link else _link_of(head, stay, likely))
         for name in apart:
             yield _unit(document, name.name, [name], made.get((document, name.name)))
 
@@ -146,12 +145,9 @@ def _is_sure(link: Link) -> bool:
     return link.registry_id is not None or (link.wikidata_id is not None and link.confidence >= SURE)
 
 
-def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None) -> Unit:
-    return Unit(document, head, tuple(names), link.wikidata_id if link else None, link.registry_id if link else None)
-
-
-def _item_of(link: Link | None) -> str | None:
-    return link.wikidata_id if link else None
+def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None, likely: Link | None = None) -> Unit:
+    ids = (link.wikidata_id if link else None, link.registry_id if link else None, likely.wikidata_id if likely else None)
+    return Unit(document, head, tuple(names), *ids)
 
 
 def _differ(a: Link | None, b: Link | None) -> bool:

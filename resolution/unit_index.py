@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Index, Table, Text, select
 
 from ingest.state import batched, delete_where_in, insert_rows, metadata, select_where_in
-
-UnitKey = tuple[str, str]  # (document, head)
+from resolution.units import UnitKey
 
 unit_keys = Table(
     "unit_keys",

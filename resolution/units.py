@@ -53,6 +53,10 @@ class Link:
     weights_version: str = ""
 
 
+UnitKey = tuple[str, str]
+"""(document, head)."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """What one document takes for one thing: a group of names with one head, and the group's link.
@@ -68,8 +72,13 @@ class Unit:
     likely_id: str | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> UnitKey:
         return (self.document, self.head)
+
+    @property
+    def item(self) -> str | None:
+        """The Wikidata item that it is linked to, surely or not."""
+        return self.wikidata_id or self.likely_id
 
     @cached_property
     def labels(self) -> dict[str, int]:

@@ -152,7 +152,7 @@ class Place:
         With `dies_after` it goes no further than so many steps behind the reading of the files, and is not closed.
         """
         with self._running(dies_after is not None) as run:
-            ingesting.check_settings(run)
+            ingesting.check_settings(run.settings, run.embedder)
             scan = ingesting.scan_sources(run, [str(p) for p in paths or (self.source,)], allow_deletions, keep_gone)
             ingesting.remember_registry(run, str(registry) if registry else None)
             ingesting.read_documents(run, scan)

@@ -907,7 +907,7 @@ def test_an_embedding_model_without_its_tokenizer_is_wrong_use(make_place: MakeP
     run = place.run()
     run.embedder = Embedder(str(model))
     with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
-        ingesting.check_settings(run)
+        ingesting.check_settings(run.settings, run.embedder)
     place.set(embedding_model=str(model))
     with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
         planned(place)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resolution.blocks import UnitKey, block_keys, blocks, closure
+from resolution.blocks import block_keys, blocks, closure
 from resolution.clusters import firm_type, solve
 from resolution.entity_types import compatible
 from resolution.names import normalise
-from resolution.units import Constraints, DocumentName, Solution, Unit
+from resolution.units import Constraints, DocumentName, Solution, Unit, UnitKey
 
 NONE = Constraints()
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from resolution.comparison import alike
 from resolution.name_tables import places, squash
 from resolution.names import demonym_of, is_generic, is_slip
-from resolution.persons import is_given_name, looks_like_person, person_parts
+from resolution.persons import is_given_name
 from resolution.units import Unit, UnitKey
 
 # Names of a unit that mean something outside their document. A given name or "the Court" does not.
@@ -23,21 +23,6 @@ def linking_names(unit: Unit) -> list[str]:
     """The unit's names under which other documents may know the same thing, the head first."""
     rest = (n.name for n in unit.names if n.name != unit.head and n.rule not in _LOCAL_RULES and not is_generic(n.name))
     return [unit.head, *sorted(rest)]
-
-
-def surname_of(unit: Unit) -> str:
-    """The surname of a unit that is named like a person, as another document may call it; else "".
-
-    First names are no keys: they would join everybody to everybody.
-    """
-    parts = person_parts(unit.head) if head_is_person(unit) else None
-    return parts.last if parts else ""
-
-
-def head_is_person(unit: Unit) -> bool:
-    """Whether the unit's head is a person's full name, by its shape and most of its labels."""
-    labels = unit.labels
-    return labels.get("PERSON", 0) * 2 >= sum(labels.values()) and looks_like_person(unit.head, labels, sum(labels.values()))
 
 
 def people_of(unit: Unit) -> str:
@@ -78,7 +63,7 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
     """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
     if is_generic(unit.head):
         return frozenset({f"only:{unit.document}\x1f{unit.head}"})
-    keys = {f"name:{n}" for n in [*linking_names(unit), surname_of(unit), without_country(unit.head)] if n}
+    keys = {f"name:{n}" for n in [*linking_names(unit), unit.surname, without_country(unit.head)] if n}
     tokens = unit.head.split()
     if len(tokens) > 1:
         keys.add("spelling:" + squash(unit.head))
@@ -175,17 +160,16 @@ def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), 
             parent[max(a, b)] = min(a, b)
 
     first: dict[str, int] = {}
-    verified: dict[str, dict[str, int]] = {}
+    verified: dict[str, dict[str, int]] = {}  # the keys of several heads; few are
     for i, unit in enumerate(ordered):
         for key in block_keys(unit, demonyms):
-            if key.startswith(_VERIFIED):
-                verified.setdefault(key, {}).setdefault(unit.head, i)
-            elif key in first:
-                join(first[key], i)
-            else:
-                first[key] = i
-    for key in verified:
-        heads = list(verified[key].items())
+            j = first.setdefault(key, i)
+            if not key.startswith(_VERIFIED):
+                join(j, i)
+            elif ordered[j].head != unit.head:
+                verified.setdefault(key, {ordered[j].head: j}).setdefault(unit.head, i)
+    for key, by_head in verified.items():
+        heads = list(by_head.items())
         for n, (a, i) in enumerate(heads):
             for b, j in heads[n + 1 :]:
                 if find(i) != find(j) and _meet(key, a, b):

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from ingest.common_words import is_common
-from resolution.blocks import blocks, head_is_person, linking_names, people_of, slip_keys, surname_of, without_country, word_key
+from resolution.blocks import blocks, linking_names, people_of, slip_keys, without_country, word_key
 from resolution.canonical import canonical_name
 from resolution.comparison import alike
 from resolution.constrained import Partition
@@ -63,7 +63,7 @@ def firm_type(unit: Unit) -> str:
         return "OTHER"
     type_ = types.pop()
     person, place = is_given_name(unit.head.split()[0]) or is_surname(unit.head), is_place_name(unit.head)
-    if type_ == "PERSON" and (head_is_person(unit) or (total > 2 and (person or not place))):
+    if type_ == "PERSON" and (unit.surname or (total > 2 and (person or not place))):
         return "PERSON"
     if type_ == "PLACE" and (place or (total > 2 and not person)):
         return "PLACE"
@@ -79,7 +79,6 @@ class _Block:
         self.demonyms = demonyms
         self.partition = Partition(units, constraints, firm_type)
         self.decisions: list[Decision] = []
-        self.surnames = [surname_of(u) for u in units]
         self.heads: dict[str, list[int]] = {}
         for i, u in enumerate(units):
             self.heads.setdefault(u.head, []).append(i)
@@ -94,8 +93,9 @@ class _Block:
         for head in sorted(self.heads):
             if head not in self.owners:
                 self._same_name(head, self.heads[head])
-        self._variants()
-        self._alike_of_one_item()
+        if len(self.heads) > 1:
+            self._variants()
+            self._alike_of_one_item()
         for head in sorted(short, key=lambda h: (-len(h.split()), -len(h), h)):
             self._short_name(head)
         if self.demonyms:
@@ -105,7 +105,7 @@ class _Block:
         """Short names, with the units of longer names that they are short for."""
         owners: dict[str, list[int]] = {}
         for i, u in enumerate(self.units):
-            names = {*linking_names(u)[1:], self.surnames[i], u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
+            names = {*linking_names(u)[1:], u.surname, u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
             for name in names:
                 owners.setdefault(name, []).append(i)
         return owners
@@ -174,8 +174,8 @@ class _Block:
         """Each full name of a surname, the fuller first, to the one fuller name that it can be short for."""
         by_surname: dict[str, list[tuple[str, PersonParts]]] = {}
         for head, members in self.heads.items():
-            parts = person_parts(head)
-            if parts and any(head_is_person(self.units[i]) for i in members):
+            parts = person_parts(head) if any(self.units[i].surname for i in members) else None
+            if parts:
                 by_surname.setdefault(parts.last, []).append((head, parts))
         for people in by_surname.values():
             people.sort(key=lambda p: specificity(p[1]), reverse=True)
@@ -215,7 +215,7 @@ class _Block:
         people: list[int] = []
         others: list[int] = []
         for i in self.owners[head]:
-            (people if head == self.surnames[i] and self._rule(i, head) in ("", "surname") else others).append(i)
+            (people if head == self.units[i].surname and self._rule(i, head) in ("", "surname") else others).append(i)
         labels: Counter[str] = Counter()
         for i in members:
             labels.update(self.units[i].labels)

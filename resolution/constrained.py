@@ -4,19 +4,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from resolution.entity_types import compatible
+from resolution.entity_types import TYPES, compatible
 from resolution.units import Constraints, Unit
 
+_FIRM = {t: frozenset({t} - {"OTHER"}) for t in TYPES}
 
-@dataclass
+
+@dataclass(slots=True)
 class Growing:
-    """A cluster while it forms: its units (by index) and what may not be mixed in it."""
+    """A cluster while it forms: its units (by index) and what may not be mixed in it. There is one for every unit at first, mostly of empty
+    sets; frozen ones share what is empty.
+    """
 
     members: list[int]
-    wikidata: set[str]
-    registry: set[str]
-    types: set[str]
-    variants: set[str]  # names that are one by likeness alone, each of which must be like each other
+    wikidata: frozenset[str]
+    registry: frozenset[str]
+    types: frozenset[str]
+    variants: frozenset[str]  # names that are one by likeness alone, each of which must be like each other
 
 
 class Partition:
@@ -30,10 +34,10 @@ class Partition:
         self.clusters = {
             i: Growing(
                 [i],
-                {u.wikidata_id} if u.wikidata_id else set(),
-                {u.registry_id} if u.registry_id else set(),
-                {type_of_unit(u)} - {"OTHER"},
-                set(),
+                frozenset({u.wikidata_id} if u.wikidata_id else ()),
+                frozenset({u.registry_id} if u.registry_id else ()),
+                _FIRM[type_of_unit(u)],
+                frozenset(),
             )
             for i, u in enumerate(units)
         }

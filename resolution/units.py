@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from resolution.persons import looks_like_person, person_parts
+
 
 @dataclass(frozen=True)
 class DocumentName:
@@ -87,6 +89,18 @@ class Unit:
             for label, count in name.labels.items():
                 total[label] = total.get(label, 0) + count
         return total
+
+    @cached_property
+    def surname(self) -> str:
+        """The surname of a unit whose head is a person's full name, by its shape and most of its labels; else "".
+
+        First names are no keys: they would join everybody to everybody.
+        """
+        total = sum(self.labels.values())
+        if self.labels.get("PERSON", 0) * 2 < total or not looks_like_person(self.head, self.labels, total):
+            return ""
+        parts = person_parts(self.head)
+        return parts.last if parts else ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ short names and their owners.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from ingest.common_words import is_common
@@ -15,14 +15,14 @@ from resolution.blocks import blocks, linking_names, people_of, slip_keys, witho
 from resolution.canonical import canonical_name
 from resolution.comparison import alike
 from resolution.constrained import Partition
-from resolution.contexts import Context, Nearness, clearest
+from resolution.contexts import Context, Nearness, nearest
 from resolution.entity_types import majority, type_of
 from resolution.name_tables import squash
 from resolution.names import demonym_of, is_generic, is_place_name, is_slip
 from resolution.persons import PersonParts, given_keys, is_given_name, is_surname, may_be_one_person, person_parts, specificity
 from resolution.units import Cluster, Constraints, Decision, Solution, Unit
 
-CLUSTERING_VERSION = 7
+CLUSTERING_VERSION = 8
 """Raise when a rule changes what `solve` answers."""
 
 MARGIN = 0.01
@@ -263,13 +263,15 @@ class _Block:
         if dominant and len(owners[ranked[0]]) >= DOMINANT * len(owners[ranked[1]]):
             self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
             return
-        ranked.sort(key=lambda r: self.units[r].key)
-        documents = {r: {self.units[o].document for o in owners[r]} for r in ranked}
+        nearness = Nearness((self.units[i].document for i in chain(members, *owners.values())), self.context)
+        for owner, held in owners.items():
+            for i in held:
+                nearness.add(owner, self.units[i].document)
         doubtful: dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]] = {}
         left = members
         # Once more with the documents that the first round has added to each owner's: a story names somebody in full in few of its documents.
         for _ in range(2):
-            doubtful = self._join_nearest(head, left, ranked, documents)
+            doubtful = self._join_nearest(head, left, sorted(owners), nearness)
             if len(doubtful) in (0, len(left)):
                 break
             left = list(doubtful)
@@ -277,29 +279,27 @@ class _Block:
             self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
 
     def _join_nearest(
-        self, head: str, members: Sequence[int], ranked: Sequence[int], documents: Mapping[int, set[str]]
+        self, head: str, members: Sequence[int], owners: Sequence[int], nearness: Nearness
     ) -> dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
         """Join each unit to the owner whose documents are clearly nearest to its own, which is then added to them. The units in doubt, with
         features and candidates.
         """
-        nearness = Nearness(documents, (self.units[i].document for i in members), self.context)
         joined: list[tuple[int, int]] = []
         doubtful = {}
         for i in members:
             scores = nearness.scores(self.units[i].document)
-            order, margin = clearest(scores, ranked)
-            candidates = tuple(
-                {"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order[:5]
-            )
-            needed = round(max(MARGIN, scores.get(order[1], 0.0) / 4), 3)
-            features = {"margin": margin, "needed": needed, "owners": len(ranked)}
+            order = nearest(scores, owners, 5)
+            candidates = tuple({"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order)
+            first, second = scores.get(order[0], 0.0), scores.get(order[1], 0.0)
+            margin, needed = round(first - second, 3), round(max(MARGIN, second / 4), 3)
+            features = {"margin": margin, "needed": needed, "owners": len(owners)}
             if margin >= needed and self.partition.join(order[0], i):
                 self._decide("merge", head, [i, order[0]], "nearest context", features, candidates)
                 joined.append((order[0], i))
             else:
                 doubtful[i] = (features, candidates)
         for owner, i in joined:
-            documents[owner].add(self.units[i].document)
+            nearness.add(owner, self.units[i].document)
         return doubtful
 
     def _demonyms(self) -> None:

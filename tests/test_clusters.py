@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from resolution.blocks import block_keys, blocks, closure
 from resolution.clusters import firm_type, solve
+from resolution.contexts import MOST_HOLDERS, Nearness, nearest
 from resolution.entity_types import compatible
 from resolution.names import normalise
 from resolution.units import Constraints, DocumentName, Solution, Unit, UnitKey
@@ -149,6 +150,19 @@ def test_documents_that_a_name_has_been_found_in_help_to_place_the_next() -> Non
     words = WORDS | {"d": "vote coalition senate"}
     near = solve([*OWNERS, unit("d", "Howard/PERSON")], NONE, lambda document: frozenset(words.get(document, "").split()))
     assert {frozenset(d for d, _ in c.units) for c in near.clusters} == {frozenset("acd"), frozenset("b")}
+
+
+def test_a_word_that_very_many_documents_have_says_nothing_however_many_there_are() -> None:
+    documents = [f"{n:04}" for n in range(MOST_HOLDERS**2)]
+    for holders, near in ((MOST_HOLDERS, {7}), (MOST_HOLDERS + 1, set())):
+        nearness = Nearness(documents, lambda document, n=holders: frozenset({"budget"} if int(document) < n else {document}))
+        nearness.add(7, "0000")
+        assert set(nearness.scores("0001")) == near
+
+
+def test_the_nearest_owners_come_first_then_the_others_in_their_order() -> None:
+    assert nearest({4: 0.2, 3: 0.5, 1: 0.5}, [0, 1, 2, 3, 4], 4) == [1, 3, 4, 0]
+    assert nearest({4: 0.2, 3: 0.5, 1: 0.5}, [0, 1, 2, 3, 4], 2) == [1, 3]
 
 
 def test_a_team_is_no_family_though_a_recogniser_says_so() -> None:

@@ -14,6 +14,7 @@ from flows.settings import Settings
 from graph import store, vectors
 from graph.check import Finding, altered_documents, check_graph, check_index, check_state, unsound_documents
 from graph.communities import communities, members
+from graph.relations import gather
 from ingest import documents, sources, stages
 from ingest.editions import see
 from ingest.errors import Damaged
@@ -65,6 +66,8 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
         altered = altered_documents(connection)
         _read_again(connection, altered)
         _drop_loose_ends(connection)
+        see(connection, "evidence", {})
+        gather(connection)
         broken = unsound_documents(connection, altered)
         for stage in stage_keys.STAGES:
             stages.unmark(connection, stage, sorted(broken))

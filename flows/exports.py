@@ -103,7 +103,7 @@ def _entities(connection: Connection) -> Iterator[Row]:
 
 
 def _relations(connection: Connection) -> Iterator[Row]:
-    present = stages.held(connection, "relations").keys() & stages.held(connection, "names").keys()
+    present = stages.held(connection, "relations").keys() & stages.held(connection, "resolve").keys()
     for held in relations.entity_relations(connection):
         r = replace(held, evidence=tuple(e for e in held.evidence if e[0] in present))
         if not r.evidence:

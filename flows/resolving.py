@@ -8,6 +8,7 @@ from flows.knowledge import names_to_ask
 from flows.loading import stopping
 from flows.run import Batch, Run
 from flows.runs import Change
+from graph.relations import gather
 from ingest import documents, mentions, stages
 from ingest.documents import Document
 from ingest.mentions import Mention
@@ -107,6 +108,7 @@ def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
     """Bring the entities up to date and record what changed, in one transaction: the history loses nothing to a crash."""
     with run.engine.begin() as connection:
         result = resolve(connection, keys, run.knowledge.about, run.settings.unite_demonyms)
+        gather(connection)
         # After a correction amid a run: what these documents' entities rest on is not their present text.
         stages.forget(connection, sorted(keys.keys() - stages.held(connection, "names").keys()))
         changes = [

@@ -6,7 +6,7 @@ from flows.runs import Change
 from graph import communities, summaries
 from graph.language_model import LanguageModel
 from ingest.documents import content_hash
-from ingest.editions import Editions, see, seen
+from ingest.editions import Editions, forget_owners, see, seen
 
 
 def divide(run: Run, fresh: bool) -> None:
@@ -66,3 +66,5 @@ def load_communities(run: Run) -> None:
         {i: content_hash(t) for i, t in texts.items()},
         lambda ids: [texts[i] for i in ids],
     )
+    with run.engine.begin() as connection:
+        forget_owners(connection)  # all that follows them is up to date

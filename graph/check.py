@@ -13,6 +13,7 @@ from graph.communities import communities, members
 from graph.communities import load as load_partition
 from graph.difference import difference, properties_hash
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
+from graph.relations import wrong_evidence
 from graph.store import GraphStore, check_owner, distrust, wanted
 from graph.summaries import extract, read_candidates, summaries
 from graph.summaries import load as load_summaries
@@ -62,6 +63,7 @@ def check_state(connection: Connection) -> list[Finding]:
         *_found("documents", "texts that differ from their digest", sorted(altered), False),
         *(f for what, parts in _unsound(connection, altered).items() for f in _found("state", what, (f"{d} {part}" for d, part in parts))),
         *_found("state", "entities that count their mentions or documents wrongly", connection.scalars(_miscounted())),
+        *_found("state", "documents whose evidence for relations is not what their names say", wrong_evidence(connection)),
         *_wrongly_one(connection),
     ]
 

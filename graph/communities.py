@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
-from graph.relations import RESTS_ON, SYMMETRIC, relation_weights
+from graph.relations import SYMMETRIC, evidence, relation_weights
 from ingest.editions import Editions, editions_of
 from ingest.state import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from resolution import entities
@@ -83,6 +83,7 @@ communities = Table(
     Column("parent", Text, index=True),
     Column("title", Text, nullable=False),
     Column("content", Text, nullable=False),
+    info={"owners": ("community_id",)},
 )
 
 members = Table(
@@ -91,6 +92,7 @@ members = Table(
     Column("community_id", Text, primary_key=True),
     Column("entity_id", Text, primary_key=True, index=True),
     Column("level", Integer, nullable=False),
+    info={"owners": ("community_id",)},
 )
 
 
@@ -105,7 +107,7 @@ def read_graph(connection: Connection) -> EntityGraph:
 
 def made_from(connection: Connection, max_size: int) -> Editions:
     """What a partition rests on: when it is the same, so is the partition."""
-    return editions_of(connection, RESTS_ON) | {"rules": RULES, "size": max_size}
+    return editions_of(connection, (evidence, entities.entities)) | {"rules": RULES, "size": max_size}
 
 
 def load(connection: Connection) -> Partition:

@@ -1,18 +1,18 @@
 """What all documents together say of two entities: relations between their mentions, and peoples with their countries."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, case, func, select
+from sqlalchemy import Column, Connection, Integer, Select, Table, Text, and_, case, delete, func, select
 
 from graph.difference import by_code_point, rows_of
+from ingest.editions import editions_of, owners_since, see, seen
 from ingest.relations import relations
-from ingest.state import select_where_in
+from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
 from resolution.document_names import mention_names
 from resolution.entities import entities, memberships
 from resolution.names import demonym_of
@@ -22,12 +22,24 @@ SYMMETRIC = "co_occurs"
 DEMONYM = "demonym_of"
 """The type of relation from a people ("German") to its country."""
 
-RESTS_ON = (relations, mention_names, memberships, entities)
-"""The tables that `entity_relations` reads."""
-
-
 Relation = tuple[str, str, str, str]
 """(source, target, type, predicate)."""
+
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("document", Text, nullable=False, index=True),
+    Column("source", Text, nullable=False, index=True),
+    Column("target", Text, nullable=False, index=True),
+    Column("type", Text, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("start_at", Integer, nullable=False),
+    Column("end_at", Integer, nullable=False),
+    info={"owners": ("source", "target")},
+)
+"""Every piece of evidence that relates two entities, as the documents' relations and names say: kept up to date by `gather`."""
+
+_RESTS_ON = (relations, mention_names, memberships, entities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,79 +57,64 @@ class EntityRelation:
         return len(self.evidence)
 
 
-def entity_relations(connection: Connection) -> Iterator[EntityRelation]:
-    """Relations between entities, ascending by source, target, type, predicate.
+def gather(connection: Connection) -> None:
+    """Bring the evidence up to date, for the documents whose relations or names have changed and between peoples and countries.
 
     Of the relations between mentions a piece of evidence that ties an entity to itself is left out, and so is one whose mention
     belongs to no entity. A people is tied to the one place that bears its country's name; its evidence is the people's first
     mention in each document.
     """
-    told = (_between_mentions(connection), _demonyms(connection))
-    yield from merge(*told, key=lambda r: (r.source, r.target, r.type, r.predicate))
+    now, before = editions_of(connection, _RESTS_ON), seen(connection, "evidence")
+    if now == before:
+        return
+    changed = owners_since(connection, (relations, mention_names, memberships), before)
+    if changed is None:
+        connection.execute(delete(evidence))
+    else:
+        delete_where_in(connection, evidence.c.document, sorted(changed))
+    told = rows_of(connection, _told_by_mentions(connection), relations.c.document, changed)
+    insert_rows(connection, evidence, (row._asdict() for row in told))
+    _replace_demonyms(connection)
+    see(connection, "evidence", now)
 
 
-def _demonyms(connection: Connection) -> list[EntityRelation]:
-    m = memberships.c
-    bearers = select(m.name, m.entity_id).distinct().join_from(memberships, entities, m.entity_id == entities.c.entity_id)
-    peoples: dict[str, set[str]] = defaultdict(set)  # entities by their country
-    names: dict[str, set[str]] = defaultdict(set)  # of an entity, those that are a people's
-    for name, entity in connection.execute(bearers.where(entities.c.type == "GROUP")):
-        if country := demonym_of(name):
-            peoples[country].add(entity)
-            names[entity].add(name)
-    places: dict[str, set[str]] = defaultdict(set)
-    for name, entity in select_where_in(connection, bearers.where(entities.c.type == "PLACE"), m.name, sorted(peoples)):
-        places[name].add(entity)
-    tied = {(people, *places[country]) for country, found in peoples.items() for people in found if len(places[country]) == 1}
-    evidence = _first_mentions(connection, {people: names[people] for people, _ in tied})
-    return sorted(
-        (EntityRelation(people, place, DEMONYM, "", evidence[people]) for people, place in tied), key=lambda r: (r.source, r.target)
-    )
+def wrong_evidence(connection: Connection) -> list[str]:
+    """The documents whose evidence is not what their relations and names say."""
+    held = Counter(connection.execute(select(evidence)).tuples())
+    told = Counter(tuple(row) for row in rows_of(connection, _told_by_mentions(connection)))
+    told.update(_told_by_names(connection))
+    return sorted({row[0] for row in (held - told) + (told - held)})
 
 
-def _first_mentions(connection: Connection, names: dict[str, set[str]]) -> dict[str, tuple[tuple[str, int, int], ...]]:
-    """Of each entity, in each of its documents, the first mention under one of these names."""
-    m, n = memberships.c, mention_names.c
-    named = and_(n.document == m.document, n.name == m.name)
-    statement = select(m.entity_id, m.name, m.document, n.start, n.end).join_from(memberships, mention_names, named)
-    first: dict[str, dict[str, tuple[str, int, int]]] = defaultdict(dict)
-    for entity, name, document, start, end in select_where_in(connection, statement, m.entity_id, sorted(names)):
-        if name in names[entity]:
-            span = (document, start, end)
-            first[entity][document] = min(span, first[entity].get(document, span))
-    return {entity: tuple(sorted(found.values())) for entity, found in first.items()}
+def entity_relations(connection: Connection, sources: Collection[str] | None = None) -> Iterator[EntityRelation]:
+    """Relations between entities (those that start at `sources`), ascending by source, target, type, predicate."""
+    e = evidence.c
+    order = [by_code_point(connection, column) for column in (e.source, e.target, e.type, e.predicate, e.document)]
+    columns = (e.source, e.target, e.type, e.predicate, e.document, e.start_at, e.end_at)
+    rows = rows_of(connection, select(*columns).order_by(*order, e.start_at, e.end_at), e.source, sources)
+    for (source, target, type_, predicate), pieces in groupby(rows, key=itemgetter(0, 1, 2, 3)):
+        yield EntityRelation(source, target, type_, predicate, tuple(map(itemgetter(4, 5, 6), pieces)))
 
 
-def relation_weights(connection: Connection) -> Counter[Relation]:
-    """The weights of all `entity_relations`, in no order: a third of the time where nobody asks for the evidence."""
-    weights = _weights(connection)
-    weights.update({(r.source, r.target, r.type, r.predicate): r.weight for r in _demonyms(connection)})
-    return weights
+def relation_weights(connection: Connection) -> dict[Relation, int]:
+    """The weights of all `entity_relations`, in no order."""
+    e = evidence.c
+    statement = select(e.source, e.target, e.type, e.predicate, func.count()).group_by(e.source, e.target, e.type, e.predicate)
+    return {(source, target, type_, predicate): weight for source, target, type_, predicate, weight in rows_of(connection, statement)}
 
 
 def ties_among(connection: Connection, entity_ids: Sequence[str]) -> dict[tuple[str, str], int]:
     """How many pieces of evidence tie each two of these entities (a few hundred at most), the smaller id first."""
+    e = evidence.c
+    statement = select(e.source, e.target, func.count()).group_by(e.source, e.target)
     ties: dict[tuple[str, str], int] = defaultdict(int)
-    for (source, target, _, _), weight in _weights(connection, entity_ids).items():
+    for source, target, weight in connection.execute(statement.where(e.source.in_(entity_ids), e.target.in_(entity_ids))):
         ties[min(source, target), max(source, target)] += weight
     return ties
 
 
-def _weights(connection: Connection, among: Sequence[str] | None = None) -> Counter[Relation]:
-    told = _evidence(connection, among).subquery().c
-    return Counter(map(tuple, rows_of(connection, select(told.source, told.target, told.type, told.predicate))))
-
-
-def _between_mentions(connection: Connection) -> Iterator[EntityRelation]:
-    told = _evidence(connection)
-    order = [by_code_point(connection, told.selected_columns[name]) for name in ("source", "target", "type", "predicate", "document")]
-    ordered = told.order_by(*order, relations.c.start_at, relations.c.end_at)
-    for (source, target, type_, predicate), rows in groupby(rows_of(connection, ordered), key=itemgetter(0, 1, 2, 3)):
-        yield EntityRelation(source, target, type_, predicate, tuple(map(itemgetter(4, 5, 6), rows)))
-
-
-def _evidence(connection: Connection, among: Sequence[str] | None = None) -> Select[Any]:
-    """(source, target, type, predicate, document, start_at, end_at) of every piece of evidence."""
+def _told_by_mentions(connection: Connection) -> Select[Any]:
+    """The rows of `evidence` that the relations between mentions make, by document."""
     of_source, of_target = memberships.alias("of_source"), memberships.alias("of_target")
     source_name, target_name = mention_names.alias("source_name"), mention_names.alias("target_name")
     joined = (
@@ -130,17 +127,58 @@ def _evidence(connection: Connection, among: Sequence[str] | None = None) -> Sel
     swapped = and_(relations.c.type == SYMMETRIC, a > b)
     r = relations.c
     columns = (
+        r.document,
         case((swapped, of_target.c.entity_id), else_=of_source.c.entity_id).label("source"),
         case((swapped, of_source.c.entity_id), else_=of_target.c.entity_id).label("target"),
         r.type,
         func.coalesce(r.predicate, "").label("predicate"),
-        r.document,
         r.start_at,
         r.end_at,
     )
-    wanted = [] if among is None else [of_source.c.entity_id.in_(among), of_target.c.entity_id.in_(among)]
-    return select(*columns).select_from(joined).where(a != b, *wanted)
+    return select(*columns).select_from(joined).where(a != b)
 
 
 def _named(names: Any, start: Any, end: Any) -> Any:
     return and_(names.c.document == relations.c.document, names.c.start == start, names.c.end == end)
+
+
+def _replace_demonyms(connection: Connection) -> None:
+    e = evidence.c
+    wanted = set(_told_by_names(connection))
+    held = set(connection.execute(select(evidence).where(e.type == DEMONYM)).tuples())
+    for document, source, target, *_ in sorted(held - wanted):
+        connection.execute(delete(evidence).where(e.type == DEMONYM, e.document == document, e.source == source, e.target == target))
+    insert_rows(connection, evidence, (dict(zip(e.keys(), row, strict=True)) for row in sorted(wanted - held)))
+
+
+def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str, str, int, int]]:
+    """The rows of `evidence` that tie peoples to countries."""
+    m = memberships.c
+    bearers = select(m.name, m.entity_id).distinct().join_from(memberships, entities, m.entity_id == entities.c.entity_id)
+    peoples: dict[str, set[str]] = defaultdict(set)  # entities by their country
+    names: dict[str, set[str]] = defaultdict(set)  # of an entity, those that are a people's
+    for name, entity in connection.execute(bearers.where(entities.c.type == "GROUP")):
+        if country := demonym_of(name):
+            peoples[country].add(entity)
+            names[entity].add(name)
+    places: dict[str, set[str]] = defaultdict(set)
+    for name, entity in select_where_in(connection, bearers.where(entities.c.type == "PLACE"), m.name, sorted(peoples)):
+        places[name].add(entity)
+    tied = sorted({(people, *places[country]) for country, found in peoples.items() for people in found if len(places[country]) == 1})
+    first = _first_mentions(connection, {people: names[people] for people, _ in tied})
+    for people, place in tied:
+        for document, start, end in first[people]:
+            yield document, people, place, DEMONYM, "", start, end
+
+
+def _first_mentions(connection: Connection, names: Mapping[str, Collection[str]]) -> dict[str, list[tuple[str, int, int]]]:
+    """Of each entity, in each of its documents, the first mention under one of these names."""
+    m, n = memberships.c, mention_names.c
+    named = and_(n.document == m.document, n.name == m.name)
+    statement = select(m.entity_id, m.name, m.document, n.start, n.end).join_from(memberships, mention_names, named)
+    first: dict[str, dict[str, tuple[str, int, int]]] = defaultdict(dict)
+    for entity, name, document, start, end in select_where_in(connection, statement, m.entity_id, sorted(names)):
+        if name in names[entity]:
+            span = (document, start, end)
+            first[entity][document] = min(span, first[entity].get(document, span))
+    return {entity: sorted(found.values()) for entity, found in first.items()}

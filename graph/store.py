@@ -5,15 +5,15 @@ the store to hold; where the two disagree (a store restored from a copy, a home 
 emptied) the acknowledgements are worth nothing and the load starts over.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from sqlalchemy import BigInteger, Column, Connection, Engine, Table, Text, delete, select
 
-from graph.difference import Change, Wanted, acknowledge, difference, forget, properties_hash
+from graph.difference import Change, Wanted, acknowledge, acknowledged, difference, forget, properties_hash
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, identity
-from graph.projection import elements, rests_on
+from graph.projection import Owners, changed_owners, elements, rests_on
 from graph.query import Answer
 from ingest.editions import Editions, editions_of, see, seen
 from ingest.errors import Damaged, WrongUse
@@ -22,8 +22,8 @@ from ingest.state import get_fact, metadata, set_fact
 BATCH = 5000
 """Rows written in one transaction of a store."""
 
-_MODEL = properties_hash({kind.name: repr(kind) for kind in (*NODES, *EDGES)})
-"""What the graph is made of: a store that was filled by other rules is filled anew."""
+_MODEL = properties_hash({kind.name: repr(kind) for kind in (*NODES, *EDGES)} | {"acknowledged": acknowledged.c.keys()})
+"""What the graph is made of, and what is known of it: a store that was filled by other rules is filled anew."""
 
 versions = Table(
     "projection_versions",
@@ -106,7 +106,7 @@ def load(
 ) -> Written:
     """Bring `store` to what the state says, writing the difference only; `progress` is told of every batch's size.
 
-    Only kinds that rest on a table with a new edition are compared.
+    Only what belongs to documents, entities and communities that have changed since the last load is compared, where that is known.
 
     With `start_over` the store is emptied first and filled anew, as it is without being asked when its marker is missing or
     of another load than the last, and when the model of the graph has changed. Raises WrongUse when the store belongs to another home, Damaged when an embedded store
@@ -126,10 +126,9 @@ def load(
     unfinished = store.lasting and not fresh and known.upcoming != known.version
     version = known.upcoming if unfinished else 1 + max(known.version, known.upcoming, marker.version if marker else 0)
     loading = _Loading(engine, store, Marker(home, version), progress)
-    stale = {kind.name for kind in (*NODES, *EDGES) if any(before.get(t.name) != now[t.name] for t in rests_on(kind))}
     try:
         with engine.connect() as reading:
-            loading.run(reading, fresh, stale)
+            loading.run(reading, fresh, {kind.name: changed_owners(reading, kind, before) for kind in (*NODES, *EDGES)})
         loading.end(now)
     except BaseException:
         loading.abandon()
@@ -158,10 +157,10 @@ def distrust(connection: Connection, store: GraphStore, marker: Marker | None) -
     return ""
 
 
-def wanted(connection: Connection, kind: NodeKind | EdgeKind) -> Iterator[Wanted]:
-    """What a graph store should hold of one kind, with hashes, by id."""
-    for id_, properties in elements(connection, kind):
-        yield Wanted(kind.name, id_, properties_hash(properties), properties)
+def wanted(connection: Connection, kind: NodeKind | EdgeKind, owners: Owners = None) -> Iterator[Wanted]:
+    """What a graph store should hold of one kind (and these owners), with hashes, by owner and id."""
+    for element in elements(connection, kind, owners):
+        yield Wanted(kind.name, element.id, properties_hash(element.properties), element.properties, element.owner)
 
 
 def read_version(connection: Connection, projection: str) -> Version:
@@ -198,16 +197,14 @@ class _Loading:
         self.written = Written()
         self.writing: Connection | None = None
 
-    def run(self, reading: Connection, fresh: bool, stale: Collection[str]) -> None:
+    def run(self, reading: Connection, fresh: bool, changed: Mapping[str, Owners]) -> None:
         if fresh:
             self._begin(fresh)
         gone: list[Change] = []
         for kind in NODES:
-            if kind.name in stale:
-                self._write(kind, _postponing(self._changes(reading, kind), gone))
+            self._write(kind, _postponing(self._changes(reading, kind, changed[kind.name]), gone))
         for edge in EDGES:
-            if edge.name in stale:
-                self._write(edge, self._changes(reading, edge))
+            self._write(edge, self._changes(reading, edge, changed[edge.name]))
         # Nodes go last: by now their edges have gone, and every new edge has found its ends.
         for kind in NODES:
             self._write(kind, [change for change in gone if change.kind == kind.name])
@@ -236,8 +233,8 @@ class _Loading:
         self.store.begin(self.marker, fresh)
         return connection
 
-    def _changes(self, reading: Connection, kind: NodeKind | EdgeKind) -> Iterator[Change]:
-        return difference(reading, self.store.projection, wanted(reading, kind), kind.name)
+    def _changes(self, reading: Connection, kind: NodeKind | EdgeKind, owners: Owners) -> Iterator[Change]:
+        return difference(reading, self.store.projection, wanted(reading, kind, owners), kind.name, owners)
 
     def _write(self, kind: NodeKind | EdgeKind, changes: Iterable[Change]) -> None:
         waiting: dict[str, list[Change]] = {"gone": [], "changed": [], "new": []}

@@ -23,9 +23,10 @@ kept by the hash of the prompt. If it stays away, the extractive summary stands,
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappush, heapreplace
 from itertools import groupby
 
@@ -33,7 +34,7 @@ from sqlalchemy import Column, Connection, Engine, Table, Text, and_, select
 
 from graph import communities
 from graph.communities import Community
-from graph.difference import by_code_point
+from graph.difference import by_code_point, rows_of
 from graph.language_model import LanguageModel, Refused
 from ingest.chunks import chunks
 from ingest.documents import content_hash
@@ -99,6 +100,7 @@ summaries = Table(
     Column("sentences", Json, nullable=False),
     Column("writer", Text, nullable=False),
     Column("key", Text, nullable=False),
+    info={"owners": ("community_id",)},
 )
 
 
@@ -108,14 +110,14 @@ def made_from(connection: Connection) -> Editions:
     return editions_of(connection, tables)
 
 
-def load(connection: Connection) -> dict[str, tuple[Sentence, ...]]:
-    """Each summarised community's sentences."""
-    return {s.community_id: s.sentences for s in _held(connection)}
+def load(connection: Connection, ids: Collection[str] | None = None) -> dict[str, tuple[Sentence, ...]]:
+    """The sentences of each summarised community (of these)."""
+    return {s.community_id: s.sentences for s in _held(connection, ids)}
 
 
-def texts(connection: Connection) -> dict[str, str]:
-    """Each summarised community's summary as one text."""
-    return {i: " ".join(s.sentence for s in sentences) for i, sentences in load(connection).items()}
+def texts(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
+    """The summary of each summarised community (of these) as one text."""
+    return {i: " ".join(s.sentence for s in sentences) for i, sentences in load(connection, ids).items()}
 
 
 def descriptions(connection: Connection) -> dict[str, str]:
@@ -160,8 +162,9 @@ def summarise(
     return Told(len(written), notes)
 
 
-def _held(connection: Connection) -> Iterator[Summary]:
-    for row in connection.execute(select(summaries).order_by(by_code_point(connection, summaries.c.community_id))):
+def _held(connection: Connection, ids: Collection[str] | None = None) -> Iterator[Summary]:
+    statement = select(summaries).order_by(by_code_point(connection, summaries.c.community_id))
+    for row in rows_of(connection, statement, summaries.c.community_id, ids):
         yield Summary(row.community_id, tuple(Sentence(*told) for told in row.sentences), row.writer, row.key)
 
 
@@ -201,6 +204,16 @@ class Candidate:
     sentence: Sentence
     named: frozenset[str]
     place: float  # weight of its place in the document
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What its likeness to others is measured by."""
+        return frozenset(_WORD.findall(self.sentence.sentence.casefold()))
+
+    @cached_property
+    def worth(self) -> float:
+        """What it is worth by itself, whichever members it names."""
+        return self.place * _worth_of_length(len(self.sentence.sentence)) * _worth_of_wording(self.sentence.sentence)
 
 
 @dataclass(frozen=True)
@@ -391,12 +404,8 @@ def _worth_of_wording(text: str) -> float:
 def _choose(weights: Mapping[str, float], candidates: Sequence[Candidate]) -> list[Candidate]:
     """Greedily the best candidates, each judged by what it adds to those before it; ties go to the earlier candidate."""
     most = min(_SENTENCES[1], _SENTENCES[0] + len(weights) // 8)
-    words = [frozenset(w.casefold() for w in _WORD.findall(c.sentence.sentence)) for c in candidates]
     members = [sorted(c.named & weights.keys()) for c in candidates]
-    own = [
-        c.place * _focus(len(m), len(c.named)) * _worth_of_length(len(c.sentence.sentence)) * _worth_of_wording(c.sentence.sentence)
-        for c, m in zip(candidates, members, strict=True)
-    ]
+    own = [c.worth * _focus(len(m), len(c.named)) for c, m in zip(candidates, members, strict=True)]
     likeness = [0.0] * len(candidates)
     covered: set[str] = set()
     chosen: list[Candidate] = []
@@ -418,7 +427,8 @@ def _choose(weights: Mapping[str, float], candidates: Sequence[Candidate]) -> li
         covered.update(members[best])
         left.remove(best)
         for i in left:
-            likeness[i] = max(likeness[i], len(words[i] & words[best]) / max(1, len(words[i] | words[best])))
+            a, b = candidates[i].words, candidates[best].words
+            likeness[i] = max(likeness[i], len(a & b) / max(1, len(a | b)))
     return chosen
 
 

@@ -51,6 +51,7 @@ chunks = Table(
     Column("text", Text, nullable=False),
     Column("tokens", Integer, nullable=False),
     Column("content", Text, nullable=False),
+    info={"owners": ("document",)},
 )
 
 

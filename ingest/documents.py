@@ -51,6 +51,7 @@ documents = Table(
     Column("text", Text, nullable=False),
     Column("metadata", Json, nullable=False),
     Index("documents_by_file", "source", "file"),
+    info={"owners": ("document",)},
 )
 
 rejected = Table(

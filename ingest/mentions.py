@@ -60,6 +60,7 @@ mentions = Table(
     Column("sentence_start", Integer, nullable=False),
     Column("sentence_end", Integer, nullable=False),
     Column("detectors", Json, nullable=False),
+    info={"owners": ("document",)},
 )
 
 

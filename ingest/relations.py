@@ -67,6 +67,7 @@ relations = Table(
     Column("predicate", Text, nullable=False),
     Column("start_at", Integer, nullable=False),
     Column("end_at", Integer, nullable=False),
+    info={"owners": ("document",)},
 )
 
 

@@ -20,7 +20,7 @@ from sqlalchemy.types import TypeDecorator
 from ingest.errors import Damaged, ServerAway, WrongUse
 
 metadata = MetaData()
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 T = TypeVar("T")
 _PASSWORD = re.compile(r"(//[^:/@\s]*:)[^@\s]+(?=@)|([?&]password=)[^&#\s]+")
 _RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
@@ -128,8 +128,17 @@ def _make_or_check(engine: Engine, where: str) -> None:
         )
     if version < SCHEMA_VERSION:
         with engine.begin() as connection:
+            if version:
+                _drop_what_changed(connection)
             metadata.create_all(connection)
             set_fact(connection, "schema_version", SCHEMA_VERSION)
+
+
+def _drop_what_changed(connection: Connection) -> None:
+    """Tables that older versions had otherwise, and that are found again: the next run looks at everything."""
+    for table in ("projected", "editions"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+    connection.execute(delete(facts).where(facts.c.key.startswith("seen:")))
 
 
 def _begin_ourselves(connection: Any, _record: Any) -> None:

@@ -68,6 +68,7 @@ mention_names = Table(
     Column("end", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("ordinal", Integer, nullable=False),
+    info={"owners": ("document",)},
 )
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, Table, Text, or_, select
+from sqlalchemy import Column, Connection, Integer, Table, Text, delete, or_, select, tuple_
 
-from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
+from ingest.state import batched, insert_rows, metadata, select_where_in
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ entities = Table(
     Column("description", Text),
     Column("documents", Integer, nullable=False),
     Column("mentions", Integer, nullable=False),
+    info={"owners": ("entity_id",)},
 )
 
 aliases = Table(
@@ -61,6 +62,7 @@ aliases = Table(
     Column("entity_id", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("count", Integer, nullable=False),
+    info={"owners": ("entity_id",)},
 )
 
 memberships = Table(
@@ -70,6 +72,7 @@ memberships = Table(
     Column("name", Text, primary_key=True, index=True),
     Column("entity_id", Text, nullable=False, index=True),
     Column("mentions", Integer, nullable=False),
+    info={"owners": ("document",)},
 )
 
 
@@ -80,13 +83,19 @@ def replace(
     new_aliases: Iterable[Alias],
     new_memberships: Iterable[Membership],
 ) -> None:
-    """Take the entities `gone` out, with aliases and memberships, and put the new ones in."""
+    """Take the entities `gone` out, with aliases and memberships, and put the new ones in; what is in both stays untouched."""
     ids = sorted(set(gone))
-    for table in (entities, aliases, memberships):
-        delete_where_in(connection, table.c.entity_id, ids)
-    insert_rows(connection, entities, map(vars, new))
-    insert_rows(connection, aliases, map(vars, new_aliases))
-    insert_rows(connection, memberships, map(vars, new_memberships))
+    _replace(connection, entities, new, load(connection, ids))
+    _replace(connection, aliases, new_aliases, load_aliases(connection, ids))
+    _replace(connection, memberships, new_memberships, members_of(connection, ids))
+
+
+def _replace(connection: Connection, table: Table, new: Iterable[Any], held: Iterable[Any]) -> None:
+    wanted, present = dict.fromkeys(new), dict.fromkeys(held)
+    key = tuple(table.primary_key.columns)
+    for batch in batched((row for row in present if row not in wanted), 500):
+        connection.execute(delete(table).where(tuple_(*key).in_([tuple(getattr(row, c.name) for c in key) for row in batch])))
+    insert_rows(connection, table, (vars(row) for row in wanted if row not in present))
 
 
 def load(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Entity]:

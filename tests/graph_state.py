@@ -11,6 +11,7 @@ from sqlalchemy import Engine, delete
 from graph import communities, summaries
 from graph.model import EDGES, NODES
 from graph.projection import elements
+from graph.relations import gather
 from graph.store import GraphStore
 from ingest import chunks, documents, mentions, relations
 from ingest.chunks import Chunk
@@ -55,6 +56,7 @@ def fill(engine: Engine, texts: Texts, names: Mapping[int, str] | None = None) -
         )
         insert_rows(connection, entities.aliases, (vars(Alias(_id(n), called[n], named[n])) for n in sorted(named)))
         _fill_communities(connection, sorted(named))
+        gather(connection)
 
 
 def fill_plainly(engine: Engine, count: int) -> None:
@@ -106,7 +108,7 @@ def _id(thing: int) -> str:
 def wanted_of(engine: Engine) -> dict[str, list[dict[str, Any]]]:
     """What the graph should hold, by kind, sorted."""
     with engine.connect() as connection:
-        return {kind.name: _sorted(properties for _, properties in elements(connection, kind)) for kind in (*NODES, *EDGES)}
+        return {kind.name: _sorted(element.properties for element in elements(connection, kind)) for kind in (*NODES, *EDGES)}
 
 
 def held_by(store: GraphStore) -> dict[str, list[dict[str, Any]]]:

@@ -163,7 +163,7 @@ def test_a_change_that_was_not_loaded_yet_is_found(engine: Engine, store: GraphS
 
 def test_a_lost_acknowledgement_is_found(engine: Engine, store: GraphStore) -> None:
     with engine.begin() as connection:
-        connection.execute(text("DELETE FROM projected WHERE id = 'e01'"))
+        connection.execute(text("DELETE FROM acknowledged WHERE id = 'e01'"))
     assert [str(f) for f in check_graph(engine, store, "home")] == ["graph: 1 nodes or relationships acknowledged wrongly (e01)"]
     load(engine, store, "home", start_over=True)
     assert check_graph(engine, store, "home") == []

@@ -1,13 +1,13 @@
 """What all documents together say of two entities: relations between their mentions, and peoples with their countries."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, Select, Table, Text, and_, case, delete, func, select
+from sqlalchemy import Column, Connection, Integer, Select, Table, Text, and_, case, delete, except_, func, select
 
 from graph.difference import by_code_point, rows_of
 from ingest.editions import editions_of, owners_since, see, seen
@@ -80,10 +80,12 @@ def gather(connection: Connection) -> None:
 
 def wrong_evidence(connection: Connection) -> list[str]:
     """The documents whose evidence is not what their relations and names say."""
-    held = Counter(connection.execute(select(evidence)).tuples())
-    told = Counter(tuple(row) for row in rows_of(connection, _told_by_mentions(connection)))
-    told.update(_told_by_names(connection))
-    return sorted({row[0] for row in (held - told) + (told - held)})
+    by_mentions = _told_by_mentions(connection).subquery()
+    stated = select(evidence).where(evidence.c.type != DEMONYM).subquery()
+    held, told = (select(*rows.c, func.count()).group_by(*rows.c) for rows in (stated, by_mentions))
+    wrong = {row[0] for difference in (except_(held, told), except_(told, held)) for row in connection.execute(difference)}
+    peoples = set(connection.execute(select(evidence).where(evidence.c.type == DEMONYM)).tuples())
+    return sorted(wrong | {row[0] for row in peoples ^ set(_told_by_names(connection))})
 
 
 def entity_relations(connection: Connection, sources: Collection[str] | None = None) -> Iterator[EntityRelation]:

@@ -10,6 +10,7 @@ and dropped, e.g. postgresql+psycopg://postgres@localhost:5432/postgres.
 import atexit
 import os
 import re
+import tempfile
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from uuid import uuid4
 import orjson
 import pytest
 from crashing import WordHashes
-from sqlalchemy import Engine, NullPool, create_engine, make_url, text
+from sqlalchemy import Engine, NullPool, QueuePool, create_engine, make_url, text
 
 from flows import checking, exports, ingesting, loading, refresh, summarizing, tables
 from flows.home import Home, Opened
@@ -33,13 +34,26 @@ from graph.check import Finding
 from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
 from graph.relations import SYMMETRIC
 from graph.store import Counts, Marker
-from ingest import pipelines, recognition
+from ingest import pipelines, recognition, state
 from ingest.pipelines import Pipelines
 from ingest.state import open_state
 
-_COMPILED: dict[str, dict[Any, Any]] = {}
 _open_graph = loading.open_graph
 POSTGRES = os.environ.get("POLYONYM_TEST_POSTGRES_URL", "")
+
+
+class Compiled(dict[Any, Any]):
+    """Statements compiled for one kind of database, found by whichever home's engine asks: SQLAlchemy's keys begin with the engine's own
+    dialect, so that every home would compile all of them again."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key[1:], default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key[1:], value)
+
+
+_COMPILED: dict[str, Compiled] = defaultdict(Compiled)
 
 
 class Recorded(Pipelines):
@@ -115,17 +129,21 @@ class Place:
 
     @cached_property
     def engine(self) -> Engine:
-        """The home's state, made if it is not there. Statements are compiled once for all homes of a session."""
-        engine = Home(self.home).make(load_settings(self.home))
-        if engine.dialect.name == "sqlite":
-            self._kept_open = engine.connect()  # the last connection to close would tidy the file up, every time
-        return engine.execution_options(compiled_cache=_COMPILED.setdefault(engine.dialect.name, {}))
+        """The home's state, made if it is not there. Statements are compiled once for all homes of a session, and connections are kept:
+        a run of a few documents would spend a fifth of its time on opening them."""
+        file = self.home / "state.db"
+        if not self.state_url and not file.exists():
+            file.write_bytes(_empty_state())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(state, "NullPool", QueuePool)
+            engine = Home(self.home).make(load_settings(self.home))
+        return engine.execution_options(compiled_cache=_COMPILED[engine.dialect.name])
 
     def rest(self) -> None:
         """Let go of the state, so that its files are those of a home at rest."""
-        if "engine" in self.__dict__ and self.engine.dialect.name == "sqlite":
-            self._kept_open.close()
-        self.__dict__.pop("engine", None)
+        if "engine" in self.__dict__:
+            self.engine.dispose()
+            del self.engine
 
     def opened(self) -> Opened:
         """The home opened for reading."""
@@ -292,15 +310,19 @@ def places(folder: Path, store: str) -> Iterator[MakePlace]:
     if store == "postgresql" and not POSTGRES:
         pytest.skip("no PostgreSQL: set POLYONYM_TEST_POSTGRES_URL to the URL of a server whose databases may be made and dropped")
     made: list[str] = []
+    held: list[Place] = []
 
     def make(source: Path | None = None, names: Mapping[str, str] | None = None, fast: bool = False) -> Place:
         number = f"{len(list(folder.iterdir())):04}"
         url = new_database(made) if store == "postgresql" else ""
-        return Place(folder / f"home-{number}", source or folder / f"docs-{number}", url, names, fast)
+        held.append(Place(folder / f"home-{number}", source or folder / f"docs-{number}", url, names, fast))
+        return held[-1]
 
     try:
         yield make
     finally:
+        for place in held:
+            place.rest()
         for name in made:
             _drop(name)
 
@@ -312,6 +334,16 @@ def new_database(made: list[str]) -> str:
         connection.execute(text(f'CREATE DATABASE "{name}" TEMPLATE "{_template()}"'))
     made.append(name)
     return _url(name)
+
+
+@cache
+def _empty_state() -> bytes:
+    """The file of a state in SQLite that has its tables and nothing in them."""
+    assert tables.metadata.tables  # all of them, as imported
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "state.db"
+        open_state(f"sqlite:///{file}").dispose()
+        return file.read_bytes()
 
 
 @cache

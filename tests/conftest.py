@@ -66,6 +66,19 @@ class Neo4jServer:
         )
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a server that takes long to start goes to one process, so that it is started once; what is slow comes first, so that no
+    process is left alone with it in the end."""
+    for item in items:
+        needed = getattr(item, "fixturenames", ())
+        if "neo4j" in item.name or "neo4j_server" in needed:
+            item.add_marker(pytest.mark.xdist_group("neo4j"))
+        elif "prefect_url" in needed or "filled" in needed:
+            item.add_marker(pytest.mark.xdist_group("prefect"))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(scope="session")
 def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jServer]:
     """A running Neo4j, without anything of Polyonym's in it when a session starts."""

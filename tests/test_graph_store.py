@@ -135,7 +135,7 @@ def test_a_load_that_dies_at_any_step_is_finished_by_the_next(engine: Engine, st
     fill(engine, THREE)
     load(engine, store, "home")
     for step in range(1, 100):
-        before = held_by(store)
+        before = wanted_of(engine)
         fill(engine, OTHER if step % 2 else THREE)
         wanted = wanted_of(engine)
         died = False

@@ -28,7 +28,7 @@ demo: install
 	$(BIN)/polyonym names --home $(DEMO_HOME)
 
 test: install
-	$(BIN)/pytest -q -n 3 --dist loadgroup
+	$(BIN)/pytest -q -n 3
 
 crash: install
 	POLYONYM_CRASH_KILLS=200 $(BIN)/pytest -q -s tests/test_crash.py

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -66,17 +67,26 @@ class Neo4jServer:
         )
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a server that takes long to start goes to one process, so that it is started once; what is slow comes first, so that no
-    process is left alone with it in the end."""
-    for item in items:
-        needed = getattr(item, "fixturenames", ())
-        if "neo4j" in item.name or "neo4j_server" in needed:
-            item.add_marker(pytest.mark.xdist_group("neo4j"))
-        elif "prefect_url" in needed or "filled" in needed:
-            item.add_marker(pytest.mark.xdist_group("prefect"))
+    """What is slow comes first, so that no process is left alone with it in the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of several processes one does all that needs Neo4j, and one all commands, so that servers and first homes are made once.
+
+    (xdist has marks for that, which it loses with this pytest.)
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if "neo4j" in nodeid or "test_graph_store.py" in nodeid:
+                return "neo4j"
+            return "commands" if "test_cli.py" in nodeid else nodeid
+
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

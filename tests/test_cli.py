@@ -349,7 +349,7 @@ def test_a_disk_that_fills_is_told_and_nothing_is_lost(filled: Path, small_disk:
 
 @pytest.mark.usefixtures("shared_server")
 def test_an_interrupted_run_stops_at_a_clean_point_and_the_next_one_finishes(tmp_path: Path) -> None:
-    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(300)})
+    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(100)})
     process = started("ingest", tmp_path / "docs", "--home", tmp_path / "home")
     assert process.stderr
     told = ""
@@ -364,12 +364,12 @@ def test_an_interrupted_run_stops_at_a_clean_point_and_the_next_one_finishes(tmp
     [run] = polyonym("runs", "--home", tmp_path / "home", "--json").json
     assert run["status"] == "stopped"
     report = polyonym("ingest", tmp_path / "docs", "--home", tmp_path / "home", "--json").json
-    assert report["status"] == "done" and report["counts"]["documents"] == 300
-    assert report["files"]["unchanged"] == 300, "what was read is not read again"
+    assert report["status"] == "done" and report["counts"]["documents"] == 100
+    assert report["files"]["unchanged"] == 100, "what was read is not read again"
 
 
 def test_a_second_interrupt_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(300)})
+    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(100)})
     process = started("ingest", tmp_path / "docs", "--home", tmp_path / "home")
     assert process.stderr
     for line in process.stderr:
@@ -382,7 +382,7 @@ def test_a_second_interrupt_stops_at_once_and_loses_nothing(tmp_path: Path) -> N
     process.communicate(timeout=60)  # it ends when the last process that writes there has ended
     assert process.returncode == 130 and not servers(tmp_path / "home")
     report = polyonym("ingest", tmp_path / "docs", "--home", tmp_path / "home", "--json").json
-    assert report["status"] == "done" and report["counts"]["documents"] == 300
+    assert report["status"] == "done" and report["counts"]["documents"] == 100
 
 
 def servers(home: Path) -> list[psutil.Process]:
@@ -398,7 +398,7 @@ def servers(home: Path) -> list[psutil.Process]:
 
 
 def test_a_killed_run_leaves_no_server_behind_for_long(tmp_path: Path) -> None:
-    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(300)})
+    write(tmp_path / "docs", {f"{n}.txt": f"{TEXTS['news/grid.txt']} Number {n}. " * 3 for n in range(100)})
     process = started("ingest", tmp_path / "docs", "--home", tmp_path / "home")
     assert process.stderr and process.stdout
     next(line for line in process.stderr if line.startswith("Reading"))

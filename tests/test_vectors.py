@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -219,18 +220,22 @@ def test_a_reader_beside_a_writer_always_sees_a_whole_index(tmp_path: Path) -> N
     small = {f"c{i}": f"text {i}" for i in range(20)}
     large = {**small, "extra": "text"}
     put(tmp_path, small)
-    done = threading.Event()
+    enough = threading.Event()
 
     def write() -> None:
-        for i in range(40):
-            put(tmp_path, small if i % 2 else large)
-        done.set()
+        while not enough.is_set():
+            put(tmp_path, large)
+            put(tmp_path, small)
 
     writer = threading.Thread(target=write)
     writer.start()
-    seen = set()
-    while not done.is_set():
-        seen.add(len(vectors.search(tmp_path, "chunks", vector("text"), 50)))
-        assert vectors.holdings(tmp_path, "chunks") in (dict(sorted(small.items())), dict(sorted(large.items())))
-    writer.join()
-    assert seen == {20, 21}
+    seen = Counter[int]()
+    try:
+        while len(seen) < 2 or min(seen.values()) < 20:
+            seen[len(vectors.search(tmp_path, "chunks", vector("text"), 50))] += 1
+            assert vectors.holdings(tmp_path, "chunks") in (dict(sorted(small.items())), dict(sorted(large.items())))
+            assert seen.total() < 10_000, seen
+    finally:
+        enough.set()
+        writer.join()
+    assert seen.keys() == {20, 21}

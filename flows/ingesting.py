@@ -59,7 +59,7 @@ def read_documents(run: Run, scan: Scan) -> None:
         reading.rename_documents(run, scan.renamed)
         reading.forget_files(run, scan, [*scan.gone, *(old for old, _ in scan.moved)])
         with run.engine.connect() as connection:
-            arrived = set(moves(connection).values())
+            arrived = {new: old for old, new in moves(connection).items()}
         for file in [*scan.new, *scan.changed, *(new for _, new in scan.moved)]:
             clean_point()
             reading.read_one(run, scan, file, arrived)

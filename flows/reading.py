@@ -74,11 +74,11 @@ def _ending(result: Read | Unreadable) -> str:
     return f"/{result.suffix}" if result.suffix else ""
 
 
-def read_one(run: Run, scan: Scan, file: File, arrived: Collection[str]) -> None:
+def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str]) -> None:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
-    `arrived` are the names that documents have moved to, which are none of new documents, for the history. What a person has removed
-    stays out while it is the same. The file is marked as read last: after a crash it is read again, and
+    `arrived` are the names that documents have moved to, with those before, for the history: they are none of new documents. What a
+    person has removed stays out while it is the same. The file is marked as read last: after a crash it is read again, and
     documents that are the same stay as they are.
     """
     with run.engine.connect() as connection:
@@ -103,7 +103,7 @@ def read_one(run: Run, scan: Scan, file: File, arrived: Collection[str]) -> None
         sources.record(connection, [file])
 
 
-def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection], arrived: Collection[str]) -> None:
+def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection], arrived: Mapping[str, str]) -> None:
     """Store what was read, with the run's record of what changed by it. What was found in another text of a document counts no more."""
     before = documents.digests_of(connection, [d.document for d in read])
     changed = [d.document for d in read if before.get(d.document, d.digest) != d.digest]
@@ -111,8 +111,12 @@ def _save(connection: Connection, run: int, read: Sequence[Document], aside: Seq
     _take_out(connection, run, [r.document for r in aside])
     stages.forget(connection, changed)
     documents.save(connection, read, aside)
-    kinds = [("document-changed", d) for d in changed] + [("document-moved" if d in arrived else "document-new", d) for d in new]
-    runs.record(connection, run, (Change(*kind) for kind in kinds))
+    runs.record(connection, run, (Change("document-changed", d) for d in changed))
+    runs.record(connection, run, (_moved(arrived[d], d) if d in arrived else Change("document-new", d) for d in new))
+
+
+def _moved(old: str, new: str) -> Change:
+    return Change("document-moved", new, gone_id(old))
 
 
 def _take_out(connection: Connection, run: int, names: Collection[str], moved: Collection[str] = ()) -> None:
@@ -203,7 +207,7 @@ def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str
             removals.follow(connection, batch)
             forget(connection, names)
             documents.save(connection, read, aside)
-            runs.record(connection, run.number, (Change("document-moved", d.document) for d in read))
+            runs.record(connection, run.number, (_moved(d.document, new_names[d.document]) for d in held))
             sources.drop(connection, [old for old, _ in batch])
             sources.record(connection, [new for _, new in batch])
         named += [d.document for d in read]

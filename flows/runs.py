@@ -138,14 +138,16 @@ def folded(happened: Iterable[Change]) -> dict[str, list[Change]]:
         if change.kind == "entity-split":
             splits[change.id, change.other] = change
         else:
-            by_thing.setdefault(_thing(change), []).append(change)
+            earlier = by_thing.pop(("document", change.other), []) if change.kind == "document-moved" else []
+            by_thing.setdefault(_thing(change), []).extend([*earlier, change])
     net = {thing: rest for thing, held in by_thing.items() if (rest := _left_of(held))}
     fresh = {c.id for c in net.values() if c.kind == "entity-new"}
     left = [_into_living(c, by_thing) if c.kind == "entity-merged" else c for c in net.values()]
     left += [c for c in splits.values() if c.other in fresh and c.id not in fresh]
     result: dict[str, list[Change]] = {}
     for change in left:
-        result.setdefault(change.kind, []).append(change)
+        # Under what name a document stood before is told by a hash, which is for folding alone.
+        result.setdefault(change.kind, []).append(replace(change, other="") if change.kind == "document-moved" else change)
     return dict(sorted(result.items()))
 
 

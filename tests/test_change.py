@@ -818,6 +818,10 @@ def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_pl
         ("document-moved a, document-gone a", "document-gone a"),
         ("document-moved a, document-changed a", "document-changed a"),
         ("document-new a, document-gone a", ""),
+        (f"document-new a, document-moved b {runs.gone_id('a')}", "document-new b"),
+        (f"document-new {runs.gone_id('a')}, document-moved b {runs.gone_id('a')}, document-moved c {runs.gone_id('b')}", "document-new c"),
+        (f"document-changed a, document-moved b {runs.gone_id('a')}", "document-moved b"),
+        (f"document-moved b {runs.gone_id('a')}, document-gone b", "document-gone b"),
         ("document-gone a, document-new a", "document-changed a"),
         ("community-changed c, community-changed c, community-gone c", "community-gone c"),
     ],
@@ -827,6 +831,21 @@ def test_what_happened_to_one_thing_is_told_once(happened: str, left: str) -> No
     told = sorted(f"{c.kind} {c.id} {c.other}".strip() for changes in found.values() for c in changes)
     assert told == [words for words in left.split(", ") if words]
     assert all(c.kind == kind for kind, changes in found.items() for c in changes)
+
+
+def test_what_is_new_and_then_moves_is_new(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    place.write(FEW)
+    first = place.ingest().number
+    place.write({"new.txt": "Apple sued Siemens again."})
+    place.ingest()
+    (place.source / "new.txt").rename(place.source / "moved.txt")
+    (place.source / "0.txt").rename(place.source / "zero.txt")
+    last = place.ingest().number
+    with place.engine.connect() as connection:
+        found = runs.difference(connection, first, last)
+    told = {(c.kind, c.id) for changes in found.values() for c in changes if c.kind.startswith("document-")}
+    assert told == {("document-new", "moved.txt"), ("document-moved", "zero.txt")}
 
 
 def test_the_report_of_a_run_tells_what_diff_does(make_place: MakePlace) -> None:

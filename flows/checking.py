@@ -6,13 +6,23 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, delete, select, update
 
-from flows import due, extraction, loading, refresh, stage_keys
+from flows import due, extraction, loading, reading, refresh, stage_keys
 from flows.home import Home
 from flows.orchestration import Interrupted
 from flows.run import Batch, Run, out_of_date
 from flows.settings import Settings
 from graph import store, vectors
-from graph.check import Finding, altered_documents, check_graph, check_index, check_state, unsound_documents
+from graph.check import (
+    OTHER,
+    TOO_MANY,
+    Finding,
+    altered_documents,
+    check_graph,
+    check_index,
+    check_state,
+    left_documents,
+    unsound_documents,
+)
 from graph.communities import communities, members
 from graph.relations import gather
 from ingest import documents, sources, stages
@@ -64,11 +74,15 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
     where = {f.where for f in findings}
     with run.engine.begin() as connection:
         altered = altered_documents(connection)
+        reading.forget(connection, sorted(left_documents(connection)))
         _read_again(connection, altered)
         _drop_loose_ends(connection)
+        broken = unsound_documents(connection, altered)
+        if any(f.where == "graph" and f.what.endswith((TOO_MANY, OTHER)) for f in findings):  # it may be the state that is wrong
+            broken = documents.digests(connection).keys() - altered
+            where |= {"communities", "summaries"}
         see(connection, "evidence", {})
         gather(connection)
-        broken = unsound_documents(connection, altered)
         for stage in stage_keys.STAGES:
             stages.unmark(connection, stage, sorted(broken))
         if "communities" in where:
@@ -87,9 +101,12 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
 
 
 def _read_again(connection: Connection, altered: set[str]) -> None:
-    """Have the files of these documents taken for changed by the next ingest."""
+    """Have the files of these documents, and those of which nothing is held, taken for changed by the next ingest."""
     files = {(d.source, d.file) for d in documents.load(connection, sorted(altered))}
-    sources.record(connection, [replace(f, reader="") for f in sources.known_files(connection) if (f.source, f.file) in files])
+    again = [
+        f for f in sources.known_files(connection) if (f.source, f.file) in files or not documents.of_file(connection, f.source, f.file)
+    ]
+    sources.record(connection, [replace(f, reader="") for f in again])
 
 
 def _drop_loose_ends(connection: Connection) -> None:

@@ -7,7 +7,7 @@ does not fit to them. A text that is not what was read can only be read again; a
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, func, or_, select
 
 from graph.communities import communities, members
 from graph.communities import load as load_partition
@@ -31,10 +31,14 @@ from resolution.clusters import firm_type
 from resolution.document_names import document_names, mention_names
 from resolution.entities import aliases, entities, load_memberships, memberships
 from resolution.entity_types import compatible
+from resolution.links import links
 from resolution.resolve import load_units
+from resolution.unit_index import unit_keys
 from resolution.units import Unit
 
 _EXAMPLES = 5
+TOO_MANY, OTHER = "too many", "with another content"
+"""What is said of a graph that has more, or other things, than the state: either may be right."""
 _AT_ONCE = 200
 
 
@@ -74,9 +78,16 @@ def altered_documents(connection: Connection) -> set[str]:
     return {d.document for batch in _batches(held) for d in documents_table.load(connection, batch) if d.digest != held[d.document][0]}
 
 
+def left_documents(connection: Connection) -> set[str]:
+    """The documents that are gone but left rows in some table."""
+    there = select(documents.c.document).union(select(rejected.c.document))
+    tables = (t for t in metadata.sorted_tables if "document" in t.c)
+    return {name for t in tables for name in connection.scalars(select(t.c.document).where(t.c.document.not_in(there)).distinct())}
+
+
 def unsound_documents(connection: Connection, altered: Collection[str]) -> set[str]:
     """The documents, but for `altered` ones, of which something is held that does not fit to their text, or whose entities count wrongly."""
-    own = {document for parts in _unsound(connection, altered).values() for document, _ in parts}
+    own = {document for parts in _unsound(connection, altered).values() for document, _ in parts} | set(wrong_evidence(connection))
     rows = connection.execute(select(memberships.c.document).where(memberships.c.entity_id.in_(_miscounted())).distinct())
     return ((own | set(rows.scalars())) & documents_table.digests(connection).keys()).difference(altered)
 
@@ -142,7 +153,7 @@ def _compare_kind(connection: Connection, store: GraphStore, kind: NodeKind | Ed
             missing.append(item.id)
         elif hash_ != item.hash:
             other.append(item.id)
-    for what, ids in (("missing", missing), ("too many", sorted(held)), ("stored twice", sorted(twice)), ("with another content", other)):
+    for what, ids in (("missing", missing), (TOO_MANY, sorted(held)), ("stored twice", sorted(twice)), (OTHER, other)):
         findings += _found("graph", f"{kind.name} {what}", ids)
     return count
 
@@ -153,7 +164,7 @@ def _leftovers(connection: Connection) -> Iterator[Finding]:
     for table in metadata.sorted_tables:
         if "document" in table.c and table not in (documents, rejected):
             statement = select(table.c.document).where(table.c.document.not_in(there)).distinct().order_by(table.c.document)
-            yield from _found("state", f"documents that are gone but left rows in {table.name}", connection.scalars(statement), False)
+            yield from _found("state", f"documents that are gone but left rows in {table.name}", connection.scalars(statement))
 
 
 def _loose_ends(connection: Connection) -> Iterator[Finding]:
@@ -193,6 +204,7 @@ def _unsound(connection: Connection, altered: Collection[str]) -> dict[str, list
     return {
         "chunks that are not what stands in their document": list(_wrong_chunks(connection, altered)),
         "mentions without a name, or names without a mention": list(_unnamed(connection)),
+        "names without a link, or that no block knows": list(_unlinked(connection)),
         "names whose mentions are counted wrongly": list(_miscounted_names(connection)),
     }
 
@@ -234,8 +246,23 @@ def _unnamed(connection: Connection) -> Iterator[tuple[str, str]]:
     b, d = memberships.c, document_names.c
     owned = (b.document == d.document) & (b.name == d.name)
     nobody = select(d.document, d.name).select_from(document_names.outerjoin(memberships, owned)).where(b.entity_id.is_(None))
-    for statement in (joined, lost, nobody):
+    known = (n.document == d.document) & (n.name == d.name)
+    unknown = select(n.document, n.name).select_from(mention_names.outerjoin(document_names, known)).where(d.name.is_(None))
+    for statement in (joined, lost, nobody, unknown):
         yield from ((document, str(what)) for document, what in connection.execute(statement.order_by(*statement.selected_columns)))
+
+
+def _unlinked(connection: Connection) -> Iterator[tuple[str, str]]:
+    d, k, u = document_names.c, links.c, unit_keys.c
+    made = (k.document == d.document) & (k.name == d.name)
+    yield from connection.execute(
+        select(d.document, d.name)
+        .select_from(document_names.outerjoin(links, made))
+        .where(k.verdict.is_(None))
+        .order_by(d.document, d.name)
+    ).tuples()
+    indexed = exists().where(u.document == d.document, u.head == d.group)
+    yield from connection.execute(select(d.document, d.group).where(~indexed).distinct().order_by(d.document, d.group)).tuples()
 
 
 def _wrongly_one(connection: Connection) -> Iterator[Finding]:

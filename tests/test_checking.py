@@ -99,14 +99,21 @@ def test_an_interrupted_repair_is_stopped_and_done_by_the_next(home: Path, monke
     assert check(home, "--repair").exit_code == 0
 
 
-def test_a_state_that_breaks_a_promise_is_told_and_not_called_repaired(home: Path) -> None:
+def test_what_cannot_be_repaired_is_told_and_not_called_repaired(home: Path) -> None:
     with Home(home).open(load_settings(home)).begin() as connection:
-        mentions.replace(connection, ["gone.txt"], [Mention("gone.txt", 0, 1, "X", "ORG", 0, 1, ("pattern",))])
+        connection.exec_driver_sql("UPDATE documents SET text = 'Else.'")
     result = check(home, "--repair")
     assert result.exit_code == 1
-    assert "restore the home" in " ".join(result.stderr.split())
+    assert "reads the files of the altered texts again" in " ".join(result.stderr.split())
     left = json.loads(result.stdout)["left"]
-    assert any(f["where"] == "state" and "gone.txt" in f["examples"][0] for f in left)
+    assert any(f["where"] == "documents" and not f["repairable"] for f in left)
+
+
+def test_what_a_document_that_is_gone_has_left_is_taken_out(home: Path) -> None:
+    with Home(home).open(load_settings(home)).begin() as connection:
+        mentions.replace(connection, ["gone.txt"], [Mention("gone.txt", 0, 1, "X", "ORG", 0, 1, ("pattern",))])
+    assert "gone.txt" in check(home).stdout
+    assert check(home, "--repair").exit_code == 0 and check(home).exit_code == 0
 
 
 def run_over_three(make_place: MakePlace) -> Place:
@@ -132,6 +139,13 @@ def everything(place: Place) -> dict[str, Any]:
         ("DELETE FROM entities WHERE name = 'Norway'", "state"),
         ("DELETE FROM mentions WHERE text = 'Norway' AND document = 'b.txt'", "state"),
         ("UPDATE chunks SET text = 'Else.' WHERE document = 'b.txt'", "state"),
+        ("DELETE FROM chunks WHERE document = 'b.txt'", "graph"),
+        ("DELETE FROM relations WHERE document = 'b.txt'", "state"),
+        ("DELETE FROM aliases WHERE name = 'Norway'", "graph"),
+        ("DELETE FROM links WHERE name = 'norway'", "state"),
+        ("DELETE FROM document_names WHERE document = 'b.txt'", "state"),
+        ("DELETE FROM unit_keys WHERE document = 'b.txt'", "state"),
+        ("DELETE FROM community_members WHERE entity_id = (SELECT entity_id FROM entities WHERE name = 'Norway')", "graph"),
         ("DELETE FROM summaries", "summaries"),
         ("UPDATE communities SET parent = 'c-gone'", "communities"),
         ("UPDATE community_members SET community_id = 'c-gone'", "communities"),
@@ -146,6 +160,19 @@ def test_what_does_not_fit_in_the_state_is_made_again(make_place: MakePlace, dam
     found = place.check()
     assert any(f.where == where and f.repairable for f in found), found
     assert place.repair() == []
+    assert not difference(before, everything(place))
+
+
+def test_a_document_that_was_lost_is_read_again_by_the_next_ingest(make_place: MakePlace) -> None:
+    place = run_over_three(make_place)
+    before = everything(place)
+    with place.engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM documents WHERE document = 'b.txt'")
+    assert all(f.repairable for f in place.check())
+    assert place.repair() == []
+    assert "b.txt" not in {row["document"] for row in place.export("mentions")}
+    place.ingest()
+    assert place.check() == []
     assert not difference(before, everything(place))
 
 

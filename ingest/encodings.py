@@ -63,7 +63,7 @@ def detect(data: bytes) -> Encoding:
     """The encoding of `data`, a whole file. Raises NotText for binary content."""
     for mark, name in _MARKS:
         if data.startswith(mark):
-            return Encoding(name)
+            return _marked(name, data)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -79,7 +79,7 @@ def detect_stream(stream: BinaryIO) -> Encoding:
     head = stream.read(SAMPLE)
     for mark, name in _MARKS:
         if head.startswith(mark):
-            return Encoding(name)
+            return _marked(name, head)
     decoder = codecs.getincrementaldecoder("utf-8")()
     piece = head
     while piece:
@@ -93,6 +93,18 @@ def detect_stream(stream: BinaryIO) -> Encoding:
     except UnicodeDecodeError:
         return Encoding("utf-8", "replace")
     return _valid(head)
+
+
+def _marked(name: str, data: bytes) -> Encoding:
+    """The encoding that a mark names, unless much of what follows can't be read as such: any bytes may begin like a mark of UTF-16."""
+    sample = data[: SAMPLE & ~3]
+    try:
+        sample.decode(name)
+    except UnicodeDecodeError:
+        text = sample.decode(name, "replace")
+        if not name.startswith("utf-8") and text[:-1].count("\ufffd") > 0.01 * len(text):
+            raise NotText("binary content behind a byte order mark") from None
+    return Encoding(name)
 
 
 def _valid(sample: bytes) -> Encoding:

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import random
 import zipfile
 from email.message import EmailMessage
 from pathlib import Path
@@ -108,6 +109,7 @@ def test_one_long_line_does_not_take_for_ever(tmp_path: Path) -> None:
 def test_binary_content_is_no_text(tmp_path: Path) -> None:
     assert "binary content" in reason_of(tmp_path / "a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0" * 30)
     assert "binary content" in reason_of(tmp_path / "a.txt", bytes(range(256)) * 8)
+    assert "binary content" in reason_of(tmp_path / "a.txt", b"\xff\xfe" + random.Random(1).randbytes(2000))
     assert "NUL" in reason_of(tmp_path / "a.txt", "text with a \0 in it")
 
 

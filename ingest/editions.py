@@ -48,7 +48,7 @@ def _note_owners(connection: Connection, statement: Any, many: Any, one: Any, _o
     owners = statement.table.info.get("owners", ()) if getattr(statement, "is_dml", False) else ()
     if not owners:
         return
-    found: set[str] = connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set())
+    found: set[str] = set()
     if statement.is_insert:
         rows = many or [one]
         for column in owners:
@@ -57,6 +57,8 @@ def _note_owners(connection: Connection, statement: Any, many: Any, one: Any, _o
         changed = select(*(statement.table.c[column] for column in owners)).distinct()
         for row in connection.execute(changed if statement.whereclause is None else changed.where(statement.whereclause)):
             found.update(row)
+    if found:  # a statement that changes nothing makes no edition
+        connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set()).update(found)
 
 
 def _note(connection: Connection, statement: Any, _many: Any, _one: Any, _options: Any, result: Any) -> None:

@@ -54,6 +54,14 @@ def test_whose_rows_a_statement_changes(engine: Engine, change: Callable[[Connec
         assert owners_since(connection, TABLES, editions_of(connection, TABLES)) == set()
 
 
+def test_a_statement_that_changes_no_row_makes_no_edition(engine: Engine) -> None:
+    with engine.begin() as connection:
+        before = editions_of(connection, TABLES)
+        connection.execute(delete(aliases).where(aliases.c.name == "nobody"))
+        connection.execute(update(entities).where(entities.c.name == "nobody").values(name="Four"))
+        assert editions_of(connection, TABLES) == before
+
+
 def test_what_is_rolled_back_has_changed_nothing(engine: Engine) -> None:
     with engine.connect() as connection:
         before = editions_of(connection, TABLES)

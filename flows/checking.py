@@ -102,11 +102,8 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
 
 def _read_again(connection: Connection, altered: set[str]) -> None:
     """Have the files of these documents, and those of which nothing is held, taken for changed by the next ingest."""
-    files = {(d.source, d.file) for d in documents.load(connection, sorted(altered))}
-    again = [
-        f for f in sources.known_files(connection) if (f.source, f.file) in files or not documents.of_file(connection, f.source, f.file)
-    ]
-    sources.record(connection, [replace(f, reader="") for f in again])
+    sound = documents.files(connection) - {(d.source, d.file) for d in documents.load(connection, sorted(altered))}
+    sources.record(connection, [replace(f, reader="") for f in sources.known_files(connection) if (f.source, f.file) not in sound])
 
 
 def _drop_loose_ends(connection: Connection) -> None:

@@ -80,9 +80,7 @@ def altered_documents(connection: Connection) -> set[str]:
 
 def left_documents(connection: Connection) -> set[str]:
     """The documents that are gone but left rows in some table."""
-    there = select(documents.c.document).union(select(rejected.c.document))
-    tables = (t for t in metadata.sorted_tables if "document" in t.c)
-    return {name for t in tables for name in connection.scalars(select(t.c.document).where(t.c.document.not_in(there)).distinct())}
+    return {name for names in _left(connection).values() for name in names}
 
 
 def unsound_documents(connection: Connection, altered: Collection[str]) -> set[str]:
@@ -159,12 +157,18 @@ def _compare_kind(connection: Connection, store: GraphStore, kind: NodeKind | Ed
 
 
 def _leftovers(connection: Connection) -> Iterator[Finding]:
-    """Rows of documents that are not there, in whatever table: one that is added later is looked at as well."""
+    for table, names in _left(connection).items():
+        yield from _found("state", f"documents that are gone but left rows in {table}", names)
+
+
+def _left(connection: Connection) -> dict[str, list[str]]:
+    """Documents that are not there and have rows, by table, whatever table: one that is added later is looked at as well."""
     there = select(documents.c.document).union(select(rejected.c.document))
-    for table in metadata.sorted_tables:
-        if "document" in table.c and table not in (documents, rejected):
-            statement = select(table.c.document).where(table.c.document.not_in(there)).distinct().order_by(table.c.document)
-            yield from _found("state", f"documents that are gone but left rows in {table.name}", connection.scalars(statement))
+    tables = (t for t in metadata.sorted_tables if "document" in t.c and t not in (documents, rejected))
+    return {
+        t.name: list(connection.scalars(select(t.c.document).where(t.c.document.not_in(there)).distinct().order_by(t.c.document)))
+        for t in tables
+    }
 
 
 def _loose_ends(connection: Connection) -> Iterator[Finding]:

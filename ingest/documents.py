@@ -135,6 +135,12 @@ def all_names(connection: Connection) -> set[str]:
     return {name for table in (documents, rejected) for name in connection.execute(select(table.c.document)).scalars()}
 
 
+def files(connection: Connection) -> set[tuple[str, str]]:
+    """(source, file) of every file of which a document or a rejection is held."""
+    told = select(documents.c.source, documents.c.file).union(select(rejected.c.source, rejected.c.file))
+    return {(r.source, r.file) for r in connection.execute(told)}
+
+
 def digests_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
     """Those of these names that are documents, with their digests."""
     return dict(select_where_in(connection, select(documents.c.document, documents.c.digest), documents.c.document, names))

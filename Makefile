@@ -8,6 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO_HOME ?= demo-home
+PACKAGES := flows graph ingest resolution
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: install demo test check crash clean
@@ -36,6 +37,8 @@ crash: install
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	mkdir -p build/typed/polyonym
+	ln -sfn $(PACKAGES:%=$(CURDIR)/%) $(wildcard $(CURDIR)/polyonym/*) build/typed/polyonym/
 	$(BIN)/mypy
 
 clean:

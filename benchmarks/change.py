@@ -24,7 +24,7 @@ from typing import Any
 
 from pipeline import COMMAND, Cost, measure, show
 
-from graph.relations import SYMMETRIC
+from polyonym.graph.relations import SYMMETRIC
 
 SENTENCES = ("Alexander Graham Bell wrote about it to the University of Chicago in 1901.", "It was changed in Geneva.")
 COMPARED = ("documents", "rejected", "chunks", "mentions", "entities", "relations", "decisions", "review")

@@ -21,11 +21,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ingest.documents import Document  # noqa: E402
-from resolution.clusters import solve  # noqa: E402
-from resolution.contexts import content_words  # noqa: E402
-from resolution.document_names import group  # noqa: E402
-from resolution.units import Constraints, Unit  # noqa: E402
+from polyonym.ingest.text.documents import Document  # noqa: E402
+from polyonym.resolution.clustering.clusters import solve  # noqa: E402
+from polyonym.resolution.clustering.contexts import content_words  # noqa: E402
+from polyonym.resolution.judgements.judgements import Constraints  # noqa: E402
+from polyonym.resolution.within_document.document_entities import Unit  # noqa: E402
+from polyonym.resolution.within_document.document_names import group  # noqa: E402
 
 DATA = Path(os.environ.get("POLYONYM_TEST_DATA", ROOT.parent / "shared" / "data"))
 SETS = ("gum-a", "meantime-a", "ecbplus-a", "reuters-128", "news-fair-v2-no-coref", "wiki-fair-v2-no-coref", "oke-2016-train")

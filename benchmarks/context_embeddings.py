@@ -1,4 +1,4 @@
-"""What sentence embeddings would add to the ranking of candidates, over the features that `resolution.features` has.
+"""What sentence embeddings would add to the ranking of candidates, over the features that `polyonym.resolution.linking.features` has.
 
     python benchmarks/context_embeddings.py [--data DIR] [--work DIR]
 
@@ -23,13 +23,13 @@ from gold_data import knowledge_base, part
 from linking import FITTED, REPORTED, ROOT
 from numpy.typing import NDArray
 
-from flows.calibrating import examples
-from flows.settings import Settings
-from ingest.embedding import Embedder
-from resolution.candidates import Item
-from resolution.decision import load_weights
-from resolution.knowledge_base import KnowledgeBase
-from resolution.links import pools
+from polyonym.flows.home.settings import Settings
+from polyonym.flows.inspect.calibration import examples
+from polyonym.ingest.text.embedding import Embedder
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase
+from polyonym.resolution.linking.links import pools
+from polyonym.resolution.linking.ranking import load_weights
 
 TOP, BEGINNING, SIDE, PLACES = 15, 400, 120, 2
 FACTORS = [float(f) for f in np.arange(0.0, 8.1, 0.5)]

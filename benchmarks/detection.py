@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 
 import orjson  # noqa: E402
 
-from ingest.documents import Document  # noqa: E402
-from ingest.mentions import LABELS, Layout, Recogniser, find_mentions, layout, recognise_missing  # noqa: E402
-from ingest.pipelines import Pipelines  # noqa: E402
+from polyonym.ingest.mentions.mentions import LABELS, Layout, Recogniser, find_mentions, layout, recognise_missing  # noqa: E402
+from polyonym.ingest.mentions.pipelines import Pipelines  # noqa: E402
+from polyonym.ingest.text.documents import Document  # noqa: E402
 
 if TYPE_CHECKING:
     from spacy.language import Language

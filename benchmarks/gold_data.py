@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from resolution.knowledge_base import KnowledgeBase, build, read_items
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase, build, read_items
 
 
 def knowledge_base(data: Path, work: Path) -> Path:

@@ -26,11 +26,12 @@ from gold_data import knowledge_base, lowest_ids, part
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import JaroWinkler
 
-from flows import exports, ingesting
-from flows.run import Run
-from ingest.embedding import Embedder
-from resolution import audit
-from resolution.knowledge_base import KnowledgeBase
+from polyonym.flows.inspect import exports
+from polyonym.flows.pipeline import ingesting
+from polyonym.flows.pipeline.run import Run
+from polyonym.ingest.text.embedding import Embedder
+from polyonym.resolution.evaluation import evaluation
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase
 
 SETS = (
     "gum-a",
@@ -92,7 +93,7 @@ def ingest(gold: Path, base: Path, home: Path) -> list[Row]:
 
 
 def report(name: str, who: str, gold: Path, rows: list[Row]) -> None:
-    found = audit.against_gold(audit.read_gold(gold), rows).scores
+    found = evaluation.against_gold(evaluation.read_gold(gold), rows).scores
     links = f"{found.accuracy:6.3f}{found.wrong80:8.3f}{found.link[2]:7.3f}" if found.link and found.accuracy is not None else ""
     print(
         f"{name:<24}{who:<10}{found.found:7.3f}{found.exact:7.3f} | {found.b3[2]:6.3f}{found.pair[2]:7.3f}{100 * found.redundant:6.1f}%{100 * found.fused:6.1f}% | {links}",

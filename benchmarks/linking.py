@@ -21,13 +21,12 @@ from pathlib import Path
 
 from gold_data import knowledge_base, lowest_ids, part
 
-from flows.calibrating import examples
-from flows.settings import Settings
-from resolution.calibrate import Bin, Example, fit, reliability, save_weights
-from resolution.decision import Weights, load_weights
-from resolution.knowledge_base import KnowledgeBase
-from resolution.links import link_documents, pools
-from resolution.units import Link
+from polyonym.flows.home.settings import Settings
+from polyonym.flows.inspect.calibration import examples
+from polyonym.resolution.evaluation.calibration import Bin, Example, fit, reliability, save_weights
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase
+from polyonym.resolution.linking.links import Link, link_documents, pools
+from polyonym.resolution.linking.ranking import Weights, load_weights
 
 ROOT = Path(__file__).resolve().parents[1]
 NEWS, WIKI = "news-fair-v2-no-coref", "wiki-fair-v2-no-coref"

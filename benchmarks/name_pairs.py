@@ -1,4 +1,4 @@
-"""How well `resolution.comparison.compare` tells same from different on the labelled pairs, beside Jaro-Winkler and rigour.
+"""How well `polyonym.resolution.names.comparison.compare` tells same from different on the labelled pairs, beside Jaro-Winkler and rigour.
 
     python benchmarks/name_pairs.py [--errors] [--pairs FILE] [--rigour PYTHON]
 
@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 
 from rapidfuzz.distance import JaroWinkler  # noqa: E402
 
-from resolution.comparison import SAME, compare  # noqa: E402
-from resolution.names import normalise  # noqa: E402
+from polyonym.resolution.names.comparison import SAME, compare  # noqa: E402
+from polyonym.resolution.names.normal_forms import normalise  # noqa: E402
 
 Pair = tuple[str, str, bool, str, str]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-COMMAND = [sys.executable, "-c", "from flows.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from polyonym.flows.cli import main; main()"]
 SPACY_ALONE = """
 import sys, json, os, spacy
 texts = [json.loads(line)["text"] for line in sys.stdin]
@@ -30,7 +30,7 @@ print(sum(len(d.ents) for d in nlp.pipe(texts, batch_size=16, n_process=os.cpu_c
 """
 EMBEDDING_ALONE = """
 import sys, json
-from ingest.embedding import Embedder
+from polyonym.ingest.text.embedding import Embedder
 texts = [json.loads(line)["text"] for line in sys.stdin]
 print(len(Embedder().encode(texts)), "vectors")
 """

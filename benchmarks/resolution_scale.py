@@ -19,11 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from resolution.blocks import blocks  # noqa: E402
-from resolution.clusters import solve  # noqa: E402
-from resolution.name_tables import words  # noqa: E402
-from resolution.names import normalise  # noqa: E402
-from resolution.units import Constraints, DocumentName, Unit  # noqa: E402
+from polyonym.resolution.clustering.blocks import blocks  # noqa: E402
+from polyonym.resolution.clustering.clusters import solve  # noqa: E402
+from polyonym.resolution.judgements.judgements import Constraints  # noqa: E402
+from polyonym.resolution.names.normal_forms import normalise  # noqa: E402
+from polyonym.resolution.names.tables import words  # noqa: E402
+from polyonym.resolution.within_document.document_entities import DocumentName, Unit  # noqa: E402
 
 CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
 KINDS = ("Bank", "Energy", "Motors", "Pharma", "Systems", "Airlines", "University", "Foundation", "Group", "Media", "Oil", "Insurance")

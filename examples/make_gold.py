@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.languages import detect
-from ingest.readers import Read, Unreadable, read_file
+from polyonym.ingest.readers import Read, Unreadable, read_file
+from polyonym.ingest.text.languages import detect
 
 HERE = Path(__file__).parent
 

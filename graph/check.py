@@ -9,32 +9,33 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, func, or_, select
 
-from graph.communities import communities, members
-from graph.communities import load as load_partition
-from graph.difference import difference, properties_hash
-from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
-from graph.relations import wrong_evidence
-from graph.store import GraphStore, check_owner, distrust, wanted
-from graph.summaries import extract, read_candidates, summaries
-from graph.summaries import load as load_summaries
-from ingest import chunks as chunks_table
-from ingest import documents as documents_table
-from ingest.chunks import chunks
-from ingest.documents import content_hash, documents, rejected
-from ingest.errors import Damaged
-from ingest.mentions import mentions
-from ingest.model_outputs import outputs, uses
-from ingest.state import batched, metadata
-from resolution import document_names as names_table
-from resolution import judgements
-from resolution.clusters import firm_type
-from resolution.document_names import document_names, mention_names
-from resolution.entities import aliases, entities, load_memberships, memberships
-from resolution.entity_types import compatible
-from resolution.links import links
-from resolution.resolve import load_units
-from resolution.unit_index import unit_keys
-from resolution.units import Unit
+from polyonym.graph.communities import communities, members
+from polyonym.graph.communities import load as load_partition
+from polyonym.graph.difference import difference, properties_hash
+from polyonym.graph.load import check_owner, distrust, wanted
+from polyonym.graph.relations import wrong_evidence
+from polyonym.graph.stores.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
+from polyonym.graph.stores.store import GraphStore
+from polyonym.graph.summaries.summaries import extract, read_candidates, summaries
+from polyonym.graph.summaries.summaries import load as load_summaries
+from polyonym.ingest.errors import Damaged
+from polyonym.ingest.mentions.mentions import mentions
+from polyonym.ingest.store.model_outputs import outputs, uses
+from polyonym.ingest.store.tables import batched, metadata
+from polyonym.ingest.text import chunks as chunks_table
+from polyonym.ingest.text import documents as documents_table
+from polyonym.ingest.text.chunks import chunks
+from polyonym.ingest.text.documents import content_hash, documents, rejected
+from polyonym.resolution.clustering.block_keys import unit_keys
+from polyonym.resolution.clustering.clusters import firm_type
+from polyonym.resolution.clustering.resolve import load_units
+from polyonym.resolution.entities import aliases, entities, load_memberships, memberships
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.linking.links import links
+from polyonym.resolution.names.entity_types import compatible
+from polyonym.resolution.within_document import document_names as names_table
+from polyonym.resolution.within_document.document_entities import Unit
+from polyonym.resolution.within_document.document_names import document_names, mention_names
 
 _EXAMPLES = 5
 TOO_MANY, OTHER = "too many", "with another content"

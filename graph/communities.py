@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
-from graph.relations import SYMMETRIC, evidence, relation_weights
-from ingest.editions import Editions, editions_of
-from ingest.state import delete_where_in, get_fact, insert_rows, metadata, set_fact
-from resolution import entities
+from polyonym.graph.relations import SYMMETRIC, evidence, relation_weights
+from polyonym.ingest.store.changes import Editions, editions_of
+from polyonym.ingest.store.tables import delete_where_in, get_fact, insert_rows, metadata, set_fact
+from polyonym.resolution import entities
 
 RULES = 1
 """Raise it when the way communities are made changes: every home then computes its communities again."""

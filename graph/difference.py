@@ -14,7 +14,7 @@ from typing import Any, Literal
 import orjson
 from sqlalchemy import Column, ColumnElement, Connection, Select, Table, Text, delete, select, tuple_
 
-from ingest.state import batched, delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.ingest.store.tables import batched, delete_where_in, insert_rows, metadata, select_where_in
 
 acknowledged = Table(
     "acknowledged",

@@ -12,18 +12,18 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Table, and_, select
 
-from graph.communities import communities, members
-from graph.difference import by_code_point, rows_of
-from graph.model import EDGES, EdgeKind, NodeKind, edge_id
-from graph.relations import entity_relations, evidence
-from graph.summaries import summaries, texts
-from ingest.chunks import chunks
-from ingest.documents import documents
-from ingest.editions import Editions, owners_since
-from ingest.mentions import mentions
-from ingest.state import select_where_in
-from resolution.document_names import mention_names
-from resolution.entities import aliases, entities, memberships
+from polyonym.graph.communities import communities, members
+from polyonym.graph.difference import by_code_point, rows_of
+from polyonym.graph.relations import entity_relations, evidence
+from polyonym.graph.stores.model import EDGES, EdgeKind, NodeKind, edge_id
+from polyonym.graph.summaries.summaries import summaries, texts
+from polyonym.ingest.mentions.mentions import mentions
+from polyonym.ingest.store.changes import Editions, owners_since
+from polyonym.ingest.store.tables import select_where_in
+from polyonym.ingest.text.chunks import chunks
+from polyonym.ingest.text.documents import documents
+from polyonym.resolution.entities import aliases, entities, memberships
+from polyonym.resolution.within_document.document_names import mention_names
 
 Properties = dict[str, Any]
 Owners = Collection[str] | None

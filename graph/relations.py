@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Select, Table, Text, and_, case, delete, except_, func, select
 
-from graph.difference import by_code_point, rows_of
-from ingest.editions import editions_of, owners_since, see, seen
-from ingest.relations import relations
-from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
-from resolution.document_names import mention_names
-from resolution.entities import entities, memberships
-from resolution.names import demonym_of
+from polyonym.graph.difference import by_code_point, rows_of
+from polyonym.ingest.relations import relations
+from polyonym.ingest.store.changes import editions_of, owners_since, see, seen
+from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.resolution.entities import entities, memberships
+from polyonym.resolution.names.normal_forms import demonym_of
+from polyonym.resolution.within_document.document_names import mention_names
 
 SYMMETRIC = "co_occurs"
 """The type of relation that has no direction: its smaller entity id stands first."""

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from ingest.errors import Damaged
-from ingest.state import batched
+from polyonym.ingest.errors import Damaged
+from polyonym.ingest.store.tables import batched
 
 FORMAT = 1
 FLAT_BELOW = 50_000

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
-from ingest.documents import Document, content_hash
-from ingest.mentions import Mention
-from ingest.pipelines import Pipelines, pipeline_version
-from ingest.state import delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
+from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.ingest.text.documents import Document, content_hash
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -72,7 +72,7 @@ relations = Table(
 
 
 def model_name(pipeline: str) -> str:
-    """Under what name a pipeline's parses are kept (see ingest.model_outputs). Raises WrongUse when it is not installed."""
+    """Under what name a pipeline's parses are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
     return f"parse-{RECIPE}:{pipeline_version(pipeline)}"
 
 
@@ -147,7 +147,7 @@ class _Token:
 @cache
 def _types() -> dict[str, tuple[str, bool]]:
     """Predicate to (type, whether source and target change places)."""
-    lines = files("ingest").joinpath("data/relation_types.tsv").read_text(encoding="utf-8").splitlines()
+    lines = files("polyonym.ingest").joinpath("data/relation_types.tsv").read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return {predicate: (type_, direction == "backward") for predicate, type_, direction in rows}
 

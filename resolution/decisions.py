@@ -4,12 +4,27 @@ What is decided inside one document stands with its names (document_names) and l
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, Text, select
 
-from ingest.state import Json, delete_where_in, insert_rows, metadata, select_where_in
-from resolution.units import Decision
+from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision with all that it rests on. `scope` is the document or name whose change withdraws it."""
+
+    scope: str
+    kind: str  # group, merge, split, link, nil, abstain
+    names: tuple[str, ...]
+    verdict: str
+    candidates: tuple[dict[str, Any], ...] = ()
+    features: dict[str, Any] = field(default_factory=dict)
+    weights_version: str = ""
+    spans: tuple[dict[str, Any], ...] = ()  # {document, start, end}
+
 
 decisions = Table(
     "decisions",

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Table, Text, delete, or_, select, tuple_
 
-from ingest.state import batched, insert_rows, metadata, select_where_in
+from polyonym.ingest.store.tables import batched, insert_rows, metadata, select_where_in
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import Column, Connection, Table, Text, delete, select
 
-from ingest.documents import content_hash
-from ingest.state import batched, insert_rows, metadata
-from resolution.entities import Membership
-from resolution.judgements import whole_name
+from polyonym.ingest.store.tables import batched, insert_rows, metadata
+from polyonym.ingest.text.documents import content_hash
+from polyonym.resolution.entities import Membership
+from polyonym.resolution.judgements.judgements import whole_name
 
 Part = tuple[str, str]  # (document, name)
 

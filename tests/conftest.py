@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import NullPool, create_engine, make_url, text
 
-from flows.home import Home
-from flows.prefect_server import prefect_server
+from polyonym.flows.home.home import Home
+from polyonym.flows.orchestration.server import prefect_server
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SERVER = _ROOT.parent / "shared" / "neo4j" / "server"

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flows import exports, ingesting, loading, summarizing
-from flows.home import Home
-from flows.run import Run
-from graph import vectors
-from graph.model import EDGES, NODES
-from ingest import pipelines
+from polyonym.flows.home.home import Home
+from polyonym.flows.inspect import exports
+from polyonym.flows.pipeline import ingesting, loading, summarising
+from polyonym.flows.pipeline.run import Run
+from polyonym.graph import vectors
+from polyonym.graph.stores.model import EDGES, NODES
+from polyonym.ingest.mentions import pipelines
 
 COMPARED = ("documents", "rejected", "chunks", "mentions", "entities", "relations", "decisions", "communities", "review", "redirects")
 INDEXES = ("chunks", "entities", "communities")
@@ -68,9 +69,9 @@ def whole_run(home: Path, corpus: Path) -> None:
             loading.index_chunks_and_entities,
         ):
             step(run)
-        summarizing.divide(run, fresh=False)
-        summarizing.summarise(run)
-        summarizing.load_communities(run)
+        summarising.divide(run, fresh=False)
+        summarising.summarise(run)
+        summarising.load_communities(run)
         run.end("done")
 
 

@@ -8,20 +8,25 @@ from typing import Any
 
 from sqlalchemy import Engine, delete
 
-from graph import communities, summaries
-from graph.model import EDGES, NODES
-from graph.projection import elements
-from graph.relations import gather
-from graph.store import GraphStore
-from ingest import chunks, documents, mentions, relations
-from ingest.chunks import Chunk
-from ingest.documents import Document, content_hash
-from ingest.mentions import Mention
-from ingest.relations import Relation
-from ingest.state import insert_rows, open_state
-from resolution import document_names, entities
-from resolution.document_names import MentionName
-from resolution.entities import Alias, Entity, Membership
+from polyonym.graph import communities
+from polyonym.graph.projection import elements
+from polyonym.graph.relations import gather
+from polyonym.graph.stores.model import EDGES, NODES
+from polyonym.graph.stores.store import GraphStore
+from polyonym.graph.summaries import summaries
+from polyonym.ingest import relations
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.relations import Relation
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.store.tables import insert_rows
+from polyonym.ingest.text import chunks, documents
+from polyonym.ingest.text.chunks import Chunk
+from polyonym.ingest.text.documents import Document, content_hash
+from polyonym.resolution import entities
+from polyonym.resolution.entities import Alias, Entity, Membership
+from polyonym.resolution.within_document import document_names
+from polyonym.resolution.within_document.document_names import MentionName
 
 Texts = Mapping[str, Sequence[int]]
 """For each document, the numbers of the things that it names, in order."""

@@ -25,18 +25,21 @@ import pytest
 from crashing import WordHashes
 from sqlalchemy import Engine, NullPool, QueuePool, create_engine, make_url, text
 
-from flows import checking, exports, ingesting, loading, refresh, summarizing, tables
-from flows.home import Home, Opened
-from flows.run import Run
-from flows.settings import load_settings
-from graph import vectors
-from graph.check import Finding
-from graph.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
-from graph.relations import SYMMETRIC
-from graph.store import Counts, Marker
-from ingest import pipelines, recognition, state
-from ingest.pipelines import Pipelines
-from ingest.state import open_state
+from polyonym.flows.home import tables
+from polyonym.flows.home.home import Home, Opened
+from polyonym.flows.home.settings import load_settings
+from polyonym.flows.inspect import exports
+from polyonym.flows.pipeline import ingesting, loading, refresh, repair, summarising
+from polyonym.flows.pipeline.run import Run
+from polyonym.graph import vectors
+from polyonym.graph.check import Finding
+from polyonym.graph.relations import SYMMETRIC
+from polyonym.graph.stores.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
+from polyonym.graph.stores.store import Counts, Marker
+from polyonym.ingest.mentions import pipelines, recognition
+from polyonym.ingest.mentions.pipelines import Pipelines
+from polyonym.ingest.store import database as state
+from polyonym.ingest.store.database import open_state
 
 _open_graph = loading.open_graph
 POSTGRES = os.environ.get("POLYONYM_TEST_POSTGRES_URL", "")
@@ -189,13 +192,13 @@ class Place:
     def check(self) -> list[Finding]:
         """What `polyonym check` finds."""
         it = self.opened()
-        return checking.check(it.home, it.settings, it.engine)
+        return repair.check(it.home, it.settings, it.engine)
 
     def repair(self) -> list[Finding]:
         """What `polyonym check --repair` does; returns what is left."""
         found = self.check()
         with self._running() as run:
-            checking.put_right(run, found)
+            repair.put_right(run, found)
         return self.check()
 
     def fresh_communities(self) -> None:
@@ -209,7 +212,7 @@ class Place:
             patch.setattr(loading, "open_graph", lambda home, settings: self.graph_store())
             if self.remembered and not communities:
                 for step in ("divide", "summarise", "load_communities"):
-                    patch.setattr(summarizing, step, lambda *_, **__: None)
+                    patch.setattr(summarising, step, lambda *_, **__: None)
             run = self.run(number)
             status = "failed"
             try:
@@ -221,9 +224,9 @@ class Place:
 
     @staticmethod
     def _communities(run: Run, fresh: bool) -> None:
-        summarizing.divide(run, fresh)
-        summarizing.summarise(run)
-        summarizing.load_communities(run)
+        summarising.divide(run, fresh)
+        summarising.summarise(run)
+        summarising.load_communities(run)
 
     def export(self, kind: str) -> list[dict[str, Any]]:
         """The rows of an export."""

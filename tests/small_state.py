@@ -6,17 +6,21 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from flows import tables  # noqa: F401  (a store is opened with all its tables)
-from ingest import documents, mentions, stages
-from ingest.documents import Document
-from ingest.mentions import Mention
-from ingest.state import open_state
-from resolution import document_names, judgements, links
-from resolution.candidates import Item
-from resolution.decision import load_weights
-from resolution.judgements import Judgement
-from resolution.registry import Registry
-from resolution.resolve import About, resolve
+from polyonym.flows.home import tables  # noqa: F401  (a store is opened with all its tables)
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.store import stage_marks
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text import documents
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.clustering.resolve import About, resolve
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.judgements.judgements import Judgement
+from polyonym.resolution.linking import links
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.ranking import load_weights
+from polyonym.resolution.linking.registry import Registry
+from polyonym.resolution.within_document import document_names
 
 SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 
@@ -50,7 +54,7 @@ def fill(
         )
         links.replace(connection, list(names), links.link_documents(read, names, Registry(items) if items else None, [], load_weights()))
         for stage in ("mentions", "names", "links"):
-            stages.mark(connection, stage, {d.document: d.digest for d in read})
+            stage_marks.mark(connection, stage, {d.document: d.digest for d in read})
         for judgement in judged:
             judgements.save(connection, judgement)
         described = {i.id: i.description for i in items}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from home_fixtures import MakePlace, make_place
 
-from flows import artifacts
+from polyonym.flows.orchestration import artifacts
 
 __all__ = ["make_place"]  # a fixture
 

@@ -18,12 +18,21 @@ from hypothesis import strategies as st
 from small_state import fill
 from typer.testing import CliRunner
 
-from flows.cli import app, quality  # noqa: F401  (it registers the command)
-from ingest.errors import WrongUse
-from resolution.audit import GoldAudit, GoldDocument, GoldMention, against_gold, by_strength, read_gold, standing, trim
-from resolution.candidates import Item
-from resolution.judgements import Judgement, Reference
-from resolution.units import Decision
+from polyonym.flows.cli import app, quality  # noqa: F401  (it registers the command)
+from polyonym.ingest.errors import WrongUse
+from polyonym.resolution.decisions import Decision
+from polyonym.resolution.evaluation.evaluation import (
+    GoldAudit,
+    GoldDocument,
+    GoldMention,
+    against_gold,
+    by_strength,
+    read_gold,
+    standing,
+    trim,
+)
+from polyonym.resolution.judgements.judgements import Judgement, Reference
+from polyonym.resolution.linking.candidates import Item
 
 TEXT = "Ann Lee met the Bank's head. Bank of Ur and Bank fell. Lee left Ur."
 

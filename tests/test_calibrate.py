@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.documents import Document
-from ingest.errors import WrongUse
-from resolution.calibrate import Example, Fitted, fit, reliability, save_weights, start_weights
-from resolution.candidates import Candidate, Item
-from resolution.decision import load_weights
-from resolution.links import link_documents
-from resolution.units import DocumentName
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.evaluation.calibration import Example, Fitted, fit, reliability, save_weights, start_weights
+from polyonym.resolution.linking.candidates import Candidate, Item
+from polyonym.resolution.linking.links import link_documents
+from polyonym.resolution.linking.ranking import load_weights
+from polyonym.resolution.within_document.document_entities import DocumentName
 
 
 class Towns:

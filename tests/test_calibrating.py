@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.calibrating import curve, examples
-from flows.cli import app, quality  # noqa: F401  (it registers the command)
-from flows.home import Home
-from flows.settings import Settings
-from ingest.errors import WrongUse
-from resolution.candidates import Item
-from resolution.decision import load_weights
-from resolution.knowledge_base import build
-from resolution.registry import Registry
+from polyonym.flows.cli import app, quality  # noqa: F401  (it registers the command)
+from polyonym.flows.home.home import Home
+from polyonym.flows.home.settings import Settings
+from polyonym.flows.inspect.calibration import curve, examples
+from polyonym.ingest.errors import WrongUse
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.knowledge_base import build
+from polyonym.resolution.linking.ranking import load_weights
+from polyonym.resolution.linking.registry import Registry
 
 TEXT = "Angela Merkel met Barack Obama in Berlin. Later Merkel flew to Paris with Obama, and Siemens was glad."
 KEYS = {"Angela Merkel": "Q567", "Barack Obama": "Q76", "Berlin": "Q64", "Siemens": "nil:siemens"}
@@ -64,6 +64,6 @@ def test_a_set_to_try_the_weights_on_is_looked_at_before_the_fit(tmp_path: Path,
     home = Home(tmp_path / "home")
     home.make(Settings()).dispose()
     build(home.knowledge_base, [Item("Q64", "Berlin")], "test")
-    monkeypatch.setattr("flows.calibrating.examples", lambda *_: pytest.fail("the fit began"))
+    monkeypatch.setattr("polyonym.flows.inspect.calibration.examples", lambda *_: pytest.fail("the fit began"))
     words = ["calibrate", str(gold_set(tmp_path, "a", TEXT, KEYS)), "--try-on", str(tmp_path / "nope.jsonl"), "--home", str(home.path)]
     assert "nope.jsonl cannot be read" in str(CliRunner().invoke(app, words).exception)

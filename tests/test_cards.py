@@ -5,9 +5,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.cards import Tie, text_of, ties_of
-from graph.relations import SYMMETRIC
-from resolution.entities import Alias, Entity
+from polyonym.graph.profiles import Tie, text_of, ties_of
+from polyonym.graph.relations import SYMMETRIC
+from polyonym.resolution.entities import Alias, Entity
 
 AURELIA = Entity("a", "Aurelia Group", "ORG", description="German energy holding.")
 

@@ -37,24 +37,33 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sqlalchemy import Connection, select
 from wikidata_server import running, small_world
 
-from flows import correcting, explaining, ingesting, orchestration, plan, reporting, resolving, runs, stage_keys
-from flows.home import Home, Opened
-from flows.knowledge import names_to_ask
-from flows.orchestration import Interrupted
-from flows.run import Run
-from flows.settings import load_settings
-from graph import summaries
-from graph.model import EDGES, NODES
-from ingest.editions import see, seen
-from ingest.embedding import Embedder
-from ingest.errors import WrongUse
-from ingest.state import metadata
-from resolution import entities, judgements, registry, resolve, wikidata, wikidata_cache
-from resolution.calibrate import save_weights
-from resolution.candidates import Item
-from resolution.decision import load_weights
-from resolution.knowledge_base import build
-from resolution.wikidata_api import Hit
+from polyonym.flows.home import history, interrupts
+from polyonym.flows.home.home import Home, Opened
+from polyonym.flows.home.interrupts import Interrupted
+from polyonym.flows.home.knowledge import names_to_ask
+from polyonym.flows.home.settings import load_settings
+from polyonym.flows.inspect import explain
+from polyonym.flows.pipeline import corrections, ingesting, resolving, stage_keys
+from polyonym.flows.pipeline.run import Run
+from polyonym.flows.planning import plan
+from polyonym.flows.report import report
+from polyonym.graph.stores.model import EDGES, NODES
+from polyonym.graph.summaries import summaries
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.changes import see, seen
+from polyonym.ingest.store.tables import metadata
+from polyonym.ingest.text.embedding import Embedder
+from polyonym.resolution import entities
+from polyonym.resolution.clustering import resolve
+from polyonym.resolution.evaluation.calibration import save_weights
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.linking import registry
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.knowledge_base import build
+from polyonym.resolution.linking.ranking import load_weights
+from polyonym.resolution.linking.wikidata import cache as wikidata_cache
+from polyonym.resolution.linking.wikidata import client as wikidata
+from polyonym.resolution.linking.wikidata.api import Hit
 
 __all__ = ["make_place"]  # a fixture
 
@@ -237,17 +246,17 @@ class Series(RuleBasedStateMachine):
     @precondition(lambda self: not self.stale)
     @rule(kind=st.sampled_from(["same", "different"]), a=st.sampled_from(JUDGED), b=st.sampled_from(JUDGED))
     def judge(self, kind: str, a: str, b: str) -> None:
-        self.correct(lambda when: correcting.same_or_different(self.place.engine, kind, a, b, "", "tester", when))
+        self.correct(lambda when: corrections.same_or_different(self.place.engine, kind, a, b, "", "tester", when))
 
     @precondition(lambda self: not self.stale)
     @rule(name=st.sampled_from(JUDGED), item=st.sampled_from(["none", "Q312", "Q89", "Q90", "Q44294"]))
     def link(self, name: str, item: str) -> None:
-        self.correct(lambda when: correcting.link(self.place.engine, name, item, "", "tester", when))
+        self.correct(lambda when: corrections.link(self.place.engine, name, item, "", "tester", when))
 
     @precondition(lambda self: not self.stale)
     @rule(name=st.sampled_from(JUDGED))
     def rename(self, name: str) -> None:
-        self.correct(lambda when: correcting.rename(self.place.engine, name, f"The {name} of note", "", "tester", when))
+        self.correct(lambda when: corrections.rename(self.place.engine, name, f"The {name} of note", "", "tester", when))
 
     @precondition(lambda self: not self.stale)
     @rule(data=st.data())
@@ -256,14 +265,14 @@ class Series(RuleBasedStateMachine):
         if mentions:
             m = data.draw(st.sampled_from(mentions))
             what = data.draw(st.sampled_from([m["document"], f"{m['document']}:{m['start']}-{m['end']}"]))
-            self.correct(lambda when: correcting.split(self.place.engine, m["entity_id"], [what], "", "tester", when))
+            self.correct(lambda when: corrections.split(self.place.engine, m["entity_id"], [what], "", "tester", when))
 
     @precondition(lambda self: not self.stale and self.judged)
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
         held = self.place.export("judgements")
         if held:
-            correcting.undo(self.place.engine, data.draw(st.sampled_from(held))["judgement"])
+            corrections.undo(self.place.engine, data.draw(st.sampled_from(held))["judgement"])
             self.place.refresh()
 
     @precondition(lambda self: not self.stale and self.movable)
@@ -271,7 +280,7 @@ class Series(RuleBasedStateMachine):
     def remove(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.movable))
         self.out[name] = self.text(name)
-        self.place.refresh(correcting.remove(self.place.engine, name).run)
+        self.place.refresh(corrections.remove(self.place.engine, name).run)
 
     def text(self, name: str) -> str:
         return (self.place.source / name).read_text(encoding="utf-8")
@@ -313,7 +322,7 @@ class Series(RuleBasedStateMachine):
                 (self.place.source / name).unlink()
             self.out.clear()
             fresh = self.make(source=self.place.source, names=self.names, fast=self.fast)
-            correcting.take_in(fresh.engine, self.judgements())
+            corrections.take_in(fresh.engine, self.judgements())
             self.ingest(fresh)
             problem = difference(contents(self.place), contents(fresh))
             assert not problem, problem
@@ -349,7 +358,7 @@ def ids_kept(place: Place) -> Iterator[None]:
 
     before = held()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flows.resolving.resolve", seeing)
+        patch.setattr("polyonym.flows.pipeline.resolving.resolve", seeing)
         yield
     after = held()
     before = {i: {(moved.get(d, d), name): n for (d, name), n in parts.items()} for i, parts in before.items()}
@@ -535,7 +544,7 @@ def test_only_the_blocks_that_a_change_touches_are_solved(make_place: MakePlace)
 def test_what_became_of_entities_is_in_the_history_though_a_run_dies(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
     place = make_place(names=NAMES, fast=True)
     place.write(FEW)
-    record = runs.record
+    record = history.record
 
     def dies(connection: Any, number: int, changes: Any) -> None:
         if any(c.kind == "entity-new" for c in changes):
@@ -543,11 +552,11 @@ def test_what_became_of_entities_is_in_the_history_though_a_run_dies(make_place:
         record(connection, number, changes)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(runs, "record", dies)
+        patch.setattr(history, "record", dies)
         place.ingest()
     run = place.ingest()
     with place.engine.connect() as connection:
-        told = {c.id for c in runs.changes(connection, [run.number]) if c.kind == "entity-new"}
+        told = {c.id for c in history.changes(connection, [run.number]) if c.kind == "entity-new"}
     assert told == set(names_of(place))
 
 
@@ -582,12 +591,12 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
         wikidata_cache.store_searches(connection, {asked: [Hit("Q99", "label", "Zyxquor")]}, "en 7", 1.0)
         wikidata_cache.store_items(connection, {"Q99": None}, "en", 1.0)
         wikidata_cache.store_pending(connection, {"wobblecorp": (1, "blarptext")})
-    reporting.write(place.home, None)
+    report.write(place.home, None)
     Home(place.home).audit.write_text(secret)
     assert all(left_of(place, word) for word in words)
     if how == "removed":
         with Home(place.home).held():
-            removed = correcting.remove(place.engine, name)
+            removed = corrections.remove(place.engine, name)
         place.refresh(removed.run)
     else:
         if how == "deleted":
@@ -597,7 +606,7 @@ def test_nothing_of_a_deleted_document_is_left(make_place: MakePlace, how: str) 
         else:
             (place.source / name).write_bytes(b"")
         place.ingest()
-    reporting.write(place.home, None)
+    report.write(place.home, None)
     for word in words:
         found = left_of(place, word)
         assert not found, f"{word}: {found}"
@@ -610,11 +619,11 @@ def test_an_audit_stands_as_long_as_nothing_changes(make_place: MakePlace) -> No
     audit = Home(place.home).audit
     audit.touch()
     place.ingest()
-    reporting.write(place.home, None)
+    report.write(place.home, None)
     assert audit.exists()
     place.write({"new.txt": "Halden grew."})
     place.ingest()
-    reporting.write(place.home, None)
+    report.write(place.home, None)
     assert not audit.exists()
 
 
@@ -749,7 +758,7 @@ def test_what_is_shown_amid_a_run_rests_on_the_text_that_is_shown(make_place: Ma
     assert told and all(text[s["document"]][s["start"] : s["end"]].strip() for s in told)
     with place.engine.connect() as connection:
         for name in names_of(place).values():
-            for explanation in explaining.explain(connection, name):
+            for explanation in explain.explain(connection, name):
                 quoted = [e for row in (*explanation.grouped, *explanation.merges) for e in row.evidence]
                 assert all(" ".join(text[e.document][e.start : e.end].split()) == e.marked for e in quoted)
 
@@ -761,11 +770,11 @@ def test_a_correction_after_a_run_that_died_shows_nothing_of_the_old_text(make_p
     ids = {row["text"]: row["entity_id"] for row in place.export("mentions")}
     place.write({"5.txt": "Kiel.\n" * 30 + FEW["5.txt"]})
     place.ingest(dies_after=0)
-    correcting.same_or_different(place.engine, "same", "Siemens", "Velmora", "", "tester", "2026-01-01T00:00:00+00:00")
+    corrections.same_or_different(place.engine, "same", "Siemens", "Velmora", "", "tester", "2026-01-01T00:00:00+00:00")
     place.refresh()
     assert "5.txt" not in {row["document"] for row in place.export("mentions")}
     assert "5.txt" in {member.document for member in memberships(place)}, "the entities keep what they had until it is found again"
-    correcting.undo(place.engine, place.export("judgements")[0]["judgement"])
+    corrections.undo(place.engine, place.export("judgements")[0]["judgement"])
     place.ingest()
     assert {row["text"]: row["entity_id"] for row in place.export("mentions")} == ids
 
@@ -793,7 +802,7 @@ def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_pl
         place.ingest()
     last = place.ingest()
     with place.engine.connect() as connection:
-        found = runs.difference(connection, first.number, last.number)
+        found = history.difference(connection, first.number, last.number)
     documents = {kind: len(changes) for kind, changes in found.items() if kind.startswith("document-")}
     assert documents == {"document-changed": 2, "document-gone": 1, "document-moved": 1}
 
@@ -818,16 +827,19 @@ def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_pl
         ("document-moved a, document-gone a", "document-gone a"),
         ("document-moved a, document-changed a", "document-changed a"),
         ("document-new a, document-gone a", ""),
-        (f"document-new a, document-moved b {runs.gone_id('a')}", "document-new b"),
-        (f"document-new {runs.gone_id('a')}, document-moved b {runs.gone_id('a')}, document-moved c {runs.gone_id('b')}", "document-new c"),
-        (f"document-changed a, document-moved b {runs.gone_id('a')}", "document-moved b"),
-        (f"document-moved b {runs.gone_id('a')}, document-gone b", "document-gone b"),
+        (f"document-new a, document-moved b {history.gone_id('a')}", "document-new b"),
+        (
+            f"document-new {history.gone_id('a')}, document-moved b {history.gone_id('a')}, document-moved c {history.gone_id('b')}",
+            "document-new c",
+        ),
+        (f"document-changed a, document-moved b {history.gone_id('a')}", "document-moved b"),
+        (f"document-moved b {history.gone_id('a')}, document-gone b", "document-gone b"),
         ("document-gone a, document-new a", "document-changed a"),
         ("community-changed c, community-changed c, community-gone c", "community-gone c"),
     ],
 )
 def test_what_happened_to_one_thing_is_told_once(happened: str, left: str) -> None:
-    found = runs.folded(runs.Change(*words.split()) for words in happened.split(", "))
+    found = history.folded(history.Change(*words.split()) for words in happened.split(", "))
     told = sorted(f"{c.kind} {c.id} {c.other}".strip() for changes in found.values() for c in changes)
     assert told == [words for words in left.split(", ") if words]
     assert all(c.kind == kind for kind, changes in found.items() for c in changes)
@@ -843,7 +855,7 @@ def test_what_is_new_and_then_moves_is_new(make_place: MakePlace) -> None:
     (place.source / "0.txt").rename(place.source / "zero.txt")
     last = place.ingest().number
     with place.engine.connect() as connection:
-        found = runs.difference(connection, first, last)
+        found = history.difference(connection, first, last)
     told = {(c.kind, c.id) for changes in found.values() for c in changes if c.kind.startswith("document-")}
     assert told == {("document-new", "moved.txt"), ("document-moved", "zero.txt")}
 
@@ -855,8 +867,8 @@ def test_the_report_of_a_run_tells_what_diff_does(make_place: MakePlace) -> None
     place.write({"0.txt": "Jane Smith sued Ford Motor. Halden grew.", "new.txt": "Apple sued Siemens. Smith left Apple."})
     after = place.ingest().number
     with place.engine.connect() as connection:
-        told = reporting.changes(connection, after)
-        diff = reporting.named(connection, runs.difference(connection, before, after))
+        told = report.changes(connection, after)
+        diff = report.named(connection, history.difference(connection, before, after))
     assert {kind: held["first"] for kind, held in told.items()} == diff
     assert diff["community-new"] and all(row["name"] for row in diff["community-new"])
 
@@ -865,20 +877,20 @@ def test_what_was_merged_and_taken_apart_again_is_no_change(make_place: MakePlac
     place = make_place(names=NAMES, fast=True)
     place.write(FEW)
     first = place.ingest().number
-    judged = correcting.same_or_different(place.engine, "same", "Siemens", "Velmora", "", "tester", "2026-01-01T00:00:00+00:00")
+    judged = corrections.same_or_different(place.engine, "same", "Siemens", "Velmora", "", "tester", "2026-01-01T00:00:00+00:00")
     merged = place.refresh().number
-    correcting.undo(place.engine, judged.judgement)
+    corrections.undo(place.engine, judged.judgement)
     last = place.refresh().number
     with place.engine.connect() as connection:
-        assert "entity-merged" in runs.difference(connection, first, merged)
-        assert runs.difference(connection, first, last) == {}
+        assert "entity-merged" in history.difference(connection, first, merged)
+        assert history.difference(connection, first, last) == {}
 
 
 @pytest.mark.parametrize("where", ["scanning", "asking Wikidata"])
 def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     place = make_place(names=NAMES, fast=True)
     place.write(FEW)
-    monkeypatch.setattr(orchestration, "_interrupts", 1)
+    monkeypatch.setattr(interrupts, "_interrupts", 1)
     run = place.run()
     if where == "scanning":
         with pytest.raises(Interrupted):
@@ -891,7 +903,7 @@ def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatc
 
 
 def test_a_stop_while_summarising_is_no_failure(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows import summarize_communities as flow
+    from polyonym.flows.orchestration import summarize_communities as flow
 
     def stop(*_: object) -> None:
         raise Interrupted("Stopped as asked.")
@@ -1080,7 +1092,7 @@ def test_plan_takes_what_ingest_takes(make_place: MakePlace, tmp_path: Path) -> 
 
 
 def test_plan_tells_the_rows_of_a_table_that_change(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.coming.Embedder", lambda model: WordHashes())
+    monkeypatch.setattr("polyonym.flows.planning.source_changes.Embedder", lambda model: WordHashes())
     place = make_place(names=NAMES, fast=True)
     place.set(chunk_tokens=16)
     rows = {str(n): f"{SENTENCES[n]} {SENTENCES[n + 1]} {SENTENCES[n + 2]}" for n in range(20)}
@@ -1253,7 +1265,7 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         build(Home(place.home).knowledge_base, KNOWLEDGE[1], "test")
     elif change == "weights":
         weights = load_weights()
-        monkeypatch.setattr("flows.knowledge.load_weights", lambda _path: dataclasses.replace(weights, version="another"))
+        monkeypatch.setattr("polyonym.flows.home.knowledge.load_weights", lambda _path: dataclasses.replace(weights, version="another"))
     elif change == "patterns in the same file":
         patterns.write_text('{"name": "Halden", "label": "GPE"}\n')
     else:

@@ -9,11 +9,12 @@ from small_state import fill as resolved_state
 from sqlalchemy import Connection, Engine, text
 from test_graph_store import connect, flip, spoil
 
-from graph.check import Finding, check_graph, check_index, check_state
-from graph.embedded import Embedded
-from graph.store import GraphStore, load
-from ingest.errors import Damaged, WrongUse
-from resolution.judgements import Judgement, Reference, save
+from polyonym.graph.check import Finding, check_graph, check_index, check_state
+from polyonym.graph.load import load
+from polyonym.graph.stores.embedded import Embedded
+from polyonym.graph.stores.store import GraphStore
+from polyonym.ingest.errors import Damaged, WrongUse
+from polyonym.resolution.judgements.judgements import Judgement, Reference, save
 
 TEXTS = {
     "a.txt": "Marta Klein joined Norvik Energy in Oslo. Klein had worked for Siemens AG.",

@@ -12,15 +12,16 @@ from home_fixtures import MakePlace, Place, contents, difference, make_place
 from small_state import fill
 from typer.testing import CliRunner
 
-from flows import loading, orchestration, runs, summarizing
-from flows.cli import app, quality  # noqa: F401  (it registers the command)
-from flows.home import Home
-from flows.orchestration import Interrupted
-from flows.run import Run
-from flows.settings import load_settings
-from ingest import mentions
-from ingest.mentions import Mention
-from resolution import entities
+from polyonym.flows.cli import app, quality  # noqa: F401  (it registers the command)
+from polyonym.flows.home import history, interrupts
+from polyonym.flows.home.home import Home
+from polyonym.flows.home.interrupts import Interrupted
+from polyonym.flows.home.settings import load_settings
+from polyonym.flows.pipeline import loading, summarising
+from polyonym.flows.pipeline.run import Run
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.resolution import entities
 
 __all__ = ["make_place"]  # a fixture
 pytestmark = pytest.mark.slow  # each test embeds a little
@@ -37,9 +38,9 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = Run.open(home, None)
     loading.load_graph(run)
     loading.index_chunks_and_entities(run)
-    summarizing.divide(run, fresh=True)
-    summarizing.summarise(run)
-    summarizing.load_communities(run)
+    summarising.divide(run, fresh=True)
+    summarising.summarise(run)
+    summarising.load_communities(run)
     run.end("done")
     return home
 
@@ -53,7 +54,7 @@ def home(loaded: Path, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def signals_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orchestration, "watch_interrupts", lambda: None)
+    monkeypatch.setattr(interrupts, "watch_interrupts", lambda: None)
 
 
 def check(home: Path, *options: str) -> Result:
@@ -89,12 +90,12 @@ def test_projections_are_found_wrong_and_made_again(home: Path, damage: str) -> 
 
 def test_an_interrupted_repair_is_stopped_and_done_by_the_next(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(home / "graph")
-    monkeypatch.setattr(orchestration, "_interrupts", 0)
+    monkeypatch.setattr(interrupts, "_interrupts", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(orchestration, "watch_interrupts", lambda: patch.setattr(orchestration, "_interrupts", 1))
+        patch.setattr(interrupts, "watch_interrupts", lambda: patch.setattr(interrupts, "_interrupts", 1))
         assert isinstance(check(home, "--repair").exception, Interrupted)
     with Home(home).open(load_settings(home)).connect() as connection:
-        last = runs.load(connection)[-1]
+        last = history.load(connection)[-1]
     assert (last.status, last.figures["kind"]) == ("stopped", "repair")
     assert check(home, "--repair").exit_code == 0
 

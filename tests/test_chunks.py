@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest import chunks
-from ingest.chunks import Chunk, chunk
-from ingest.documents import Document
-from ingest.sentences import sentences
-from ingest.state import open_state
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text import chunks
+from polyonym.ingest.text.chunks import Chunk, chunk
+from polyonym.ingest.text.documents import Document
+from polyonym.ingest.text.sentences import sentences
 
 
 def count_words(texts):

@@ -22,19 +22,18 @@ import typer
 from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
-from flows import runs
-from flows.cli import app, corrections, knowledge, quality, running, showing
-from flows.exports import KINDS
-from flows.home import Home
-from flows.serving import Schedule, missed
-from ingest.state import open_state
+from polyonym.flows.cli import app, corrections, knowledge, quality, running, showing
+from polyonym.flows.home import history
+from polyonym.flows.home.home import Home
+from polyonym.flows.inspect.exports import KINDS
+from polyonym.flows.orchestration.schedule import Schedule, missed
+from polyonym.ingest.store.database import open_state
 
 __all__ = ["corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
 ROOT = Path(__file__).parents[1]
-COMMAND = [sys.executable, "-c", "from flows.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from polyonym.flows.cli import main; main()"]
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if not key.startswith(("POLYONYM_", "PREFECT_"))},
-    "PYTHONPATH": str(ROOT),
     "POLYONYM_PROCESSES": "1",
     "COLUMNS": "200",
 }
@@ -413,10 +412,10 @@ def test_a_killed_run_leaves_no_server_behind_for_long(tmp_path: Path) -> None:
 # On a schedule
 
 
-def history(home: Path) -> list[runs.RunRecord]:
+def history(home: Path) -> list[history.RunRecord]:
     engine = open_state(f"sqlite:///{home / 'state.db'}")
     with engine.connect() as connection:
-        found = runs.load(connection)
+        found = history.load(connection)
     engine.dispose()
     return found
 
@@ -506,5 +505,5 @@ def test_only_an_ingestion_that_was_done_stands_for_the_one_that_was_due(last: l
     for number, words in enumerate(["done ingest", *last] if last else []):
         status, what = words.split()
         when = f"2026-03-0{2 if number else 1}T03:00:00+00:00"
-        held.append(runs.RunRecord(number, when, when, status, {"files": {}} if what == "ingest" else {}))
+        held.append(history.RunRecord(number, when, when, status, {"files": {}} if what == "ingest" else {}))
     assert missed(Schedule("0 2 * * *"), held, datetime(2026, 3, 2, 12, tzinfo=UTC)) == caught_up

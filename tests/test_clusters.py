@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resolution.blocks import block_keys, blocks, closure
-from resolution.clusters import firm_type, solve
-from resolution.contexts import MOST_HOLDERS, Nearness, nearest
-from resolution.entity_types import compatible
-from resolution.names import normalise
-from resolution.units import Constraints, DocumentName, Solution, Unit, UnitKey
+from polyonym.resolution.clustering.blocks import block_keys, blocks, closure
+from polyonym.resolution.clustering.clusters import Solution, firm_type, solve
+from polyonym.resolution.clustering.contexts import MOST_HOLDERS, Nearness, nearest
+from polyonym.resolution.judgements.judgements import Constraints
+from polyonym.resolution.names.entity_types import compatible
+from polyonym.resolution.names.normal_forms import normalise
+from polyonym.resolution.within_document.document_entities import DocumentName, Unit, UnitKey
 
 NONE = Constraints()
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.communities import Community, EntityGraph, Node, Partition, compute, load, store
-from ingest.state import metadata, open_state
+from polyonym.graph.communities import Community, EntityGraph, Node, Partition, compute, load, store
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.store.tables import metadata
 
 Edges = dict[tuple[str, str], float]
 

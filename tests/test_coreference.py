@@ -7,10 +7,10 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ingest.documents import Document
-from ingest.errors import WrongUse
-from ingest.mentions import Mention
-from resolution.coreference import coreferences
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.within_document.coreference import coreferences
 
 
 @Language.component("coref_of_she")

@@ -10,17 +10,18 @@ import pytest
 from home_fixtures import MakePlace, Place, contents, difference, entity_of, make_place, names_of
 from typer.testing import CliRunner
 
-from flows import correcting, orchestration, runs
-from flows.cli import app, common, corrections, showing
-from flows.home import Home, Opened
-from flows.orchestration import Interrupted
-from flows.settings import load_settings
-from graph.check import check_state
-from ingest.errors import WrongUse
-from resolution import judgements
-from resolution.candidates import Item
-from resolution.judgements import Judgement
-from resolution.knowledge_base import build
+from polyonym.flows.cli import app, common, corrections, showing
+from polyonym.flows.home import history, interrupts
+from polyonym.flows.home.home import Home, Opened
+from polyonym.flows.home.interrupts import Interrupted
+from polyonym.flows.home.settings import load_settings
+from polyonym.flows.pipeline import corrections as correcting
+from polyonym.graph.check import check_state
+from polyonym.ingest.errors import WrongUse
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.judgements.judgements import Judgement
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.knowledge_base import build
 
 __all__ = ["corrections", "make_place", "showing"]  # a fixture, and modules that register commands
 
@@ -499,9 +500,9 @@ def command(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
         assert (home, given) == (place.home, config)
         place.refresh(number)
 
-    monkeypatch.setattr("flows.cli.corrections.writing", unheld)
-    monkeypatch.setattr("flows.refresh.refresh", refresh)
-    monkeypatch.setattr("flows.orchestration.watch_interrupts", lambda: None)  # the signals are pytest's
+    monkeypatch.setattr("polyonym.flows.cli.corrections.writing", unheld)
+    monkeypatch.setattr("polyonym.flows.pipeline.refresh.refresh", refresh)
+    monkeypatch.setattr("polyonym.flows.home.interrupts.watch_interrupts", lambda: None)  # the signals are pytest's
 
     def run(*words: object) -> Any:
         ended = CliRunner().invoke(app, [*map(str, words), "--home", str(place.home), "--config", str(config), "--json"])
@@ -554,8 +555,8 @@ def test_runs_tells_what_each_was_and_what_it_changed(
 def test_interrupted_corrections_are_kept_and_the_next_run_finishes_them(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orchestration, "_interrupts", 0)
-    monkeypatch.setattr(orchestration, "watch_interrupts", lambda: setattr(orchestration, "_interrupts", 1))  # as if Ctrl-C came at once
+    monkeypatch.setattr(interrupts, "_interrupts", 0)
+    monkeypatch.setattr(interrupts, "watch_interrupts", lambda: setattr(interrupts, "_interrupts", 1))  # as if Ctrl-C came at once
 
     def interrupted(*words: object) -> None:
         ended = CliRunner().invoke(app, [*map(str, words), "--home", str(place.home)])
@@ -573,7 +574,7 @@ def test_interrupted_corrections_are_kept_and_the_next_run_finishes_them(
     interrupted("remove", "a.txt")
     assert [(r["status"], r["figures"]["kind"]) for r in place.export("runs")] == [("done", "ingest"), *[("stopped", "correction")] * 6]
     assert "Halden town" not in names_of(place).values()
-    monkeypatch.setattr(orchestration, "_interrupts", 0)
+    monkeypatch.setattr(interrupts, "_interrupts", 0)
     place.ingest()
     assert "Halden town" in names_of(place).values() and together(place, SIEMENS, ("b.txt", "Kiel"))
     assert documents_of(place) == {"b.txt", "c.txt"}
@@ -671,8 +672,8 @@ def test_a_removal_stands_in_the_history_though_what_follows_it_is_killed(place:
     last = place.ingest()
     assert [r["status"] for r in place.export("runs")] == ["done", "killed", "done"]
     with place.engine.connect() as connection:
-        gone = runs.difference(connection, removed.run - 1, last.number)["document-gone"]
-    assert [c.id for c in gone] == [runs.gone_id("a.txt")]
+        gone = history.difference(connection, removed.run - 1, last.number)["document-gone"]
+    assert [c.id for c in gone] == [history.gone_id("a.txt")]
 
 
 def test_a_removed_document_leaves_no_name_in_the_history(place: Place) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.documents import Document
-from ingest.state import open_state
-from resolution import document_names
-from resolution.document_names import group
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.within_document import document_names
+from polyonym.resolution.within_document.document_names import group
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ import pytest
 from graph_state import fill, held_by, new_state, wanted_of
 from sqlalchemy import Connection, Engine, delete, insert, update
 
-from flows import tables  # noqa: F401  (a store is opened with all its tables)
-from graph.difference import acknowledged
-from graph.embedded import Embedded
-from graph.relations import EntityRelation, entity_relations, gather, wrong_evidence
-from graph.store import Written, load
-from ingest.editions import editions_of, forget_owners, owners_since, see, seen
-from ingest.state import open_state
-from resolution.document_names import mention_names
-from resolution.entities import aliases, entities, memberships
+from polyonym.flows.home import tables  # noqa: F401  (a store is opened with all its tables)
+from polyonym.graph.difference import acknowledged
+from polyonym.graph.load import Written, load
+from polyonym.graph.relations import EntityRelation, entity_relations, gather, wrong_evidence
+from polyonym.graph.stores.embedded import Embedded
+from polyonym.ingest.store.changes import editions_of, forget_owners, owners_since, see, seen
+from polyonym.ingest.store.database import open_state
+from polyonym.resolution.entities import aliases, entities, memberships
+from polyonym.resolution.within_document.document_names import mention_names
 
 TEXTS = {"a.txt": [1, 2, 1, 3], "b.txt": [2, 1], "c.txt": [4, 5]}
 TABLES = (entities, aliases)

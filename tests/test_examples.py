@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ingest.languages import detect
-from ingest.readers import Read, Unreadable
-from resolution.entity_types import TYPES
-from resolution.registry import read_registry
+from polyonym.ingest.readers import Read, Unreadable
+from polyonym.ingest.text.languages import detect
+from polyonym.resolution.linking.registry import read_registry
+from polyonym.resolution.names.entity_types import TYPES
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CORPUS = EXAMPLES / "corpus"

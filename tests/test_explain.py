@@ -10,12 +10,24 @@ from rich.console import Console
 from small_state import fill
 from sqlalchemy import Connection
 
-from flows.explaining import MOST, Between, Explanation, as_json, explain, explain_ids, explain_two, show, show_two, two_as_json
-from ingest.errors import WrongUse
-from resolution import decisions, entities, identity, links
-from resolution.candidates import Item
-from resolution.judgements import Judgement, Reference
-from resolution.units import Decision
+from polyonym.flows.inspect.explain import (
+    MOST,
+    Between,
+    Explanation,
+    as_json,
+    explain,
+    explain_ids,
+    explain_two,
+    show,
+    show_two,
+    two_as_json,
+)
+from polyonym.ingest.errors import WrongUse
+from polyonym.resolution import decisions, entities, identity
+from polyonym.resolution.decisions import Decision
+from polyonym.resolution.judgements.judgements import Judgement, Reference
+from polyonym.resolution.linking import links
+from polyonym.resolution.linking.candidates import Item
 
 TEXTS = {
     "a.txt": "Ingrid Halvorsen leads Halden ASA. Halvorsen said that Halden will grow. The Norwegian Sea Authority (NSA) agreed.",

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from small_state import fill
 
-from flows import reporting
-from flows.exports import export
-from resolution import decisions, links
-from resolution.candidates import Item
-from resolution.units import Decision, Link
+from polyonym.flows.inspect.exports import export
+from polyonym.flows.report import report
+from polyonym.resolution import decisions
+from polyonym.resolution.decisions import Decision
+from polyonym.resolution.linking import links
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.links import Link
 
 TEXTS = {"a.txt": "Halden ASA grew.", "b.txt": "Then Halden ASA fell, and Halden ASA rose."}
 ITEMS = [Item("ex:halden", "Halden ASA", (), "maker of battery cells", ("ORG",), None, "Q5", "registry")]
@@ -66,6 +68,6 @@ def test_a_strong_merge_does_not_hide_a_weak_one_of_the_same_names(tmp_path: Pat
     made = [merge(("a", "b"), 9), merge(("a", "b"), 1), merge(("c", "d"), 5)]
     with fill(tmp_path / "s.db", TEXTS, {"Halden ASA": "ORG"}).begin() as connection:
         decisions.replace(connection, [], made)
-        told = reporting.merges(connection)
+        told = report.merges(connection)
     assert [row["names"] for row in told["least"]][:2] == [["a", "b"], ["c", "d"]]
     assert told["least"][0]["features"] == {"documents": 1}

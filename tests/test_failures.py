@@ -15,12 +15,12 @@ from home_fixtures import MakePlace, Place, make_place
 from sqlalchemy.exc import DatabaseError, OperationalError
 from typer.testing import CliRunner
 
-from flows import exports
-from flows.cli import app, main, showing  # noqa: F401  (it registers the command)
-from flows.home import Home
-from flows.settings import load_settings
-from ingest.errors import WrongUse
-from ingest.state import open_state
+from polyonym.flows.cli import app, main, showing  # noqa: F401  (it registers the command)
+from polyonym.flows.home.home import Home
+from polyonym.flows.home.settings import load_settings
+from polyonym.flows.inspect import exports
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.database import open_state
 
 __all__ = ["make_place"]  # a fixture
 
@@ -128,7 +128,7 @@ def test_a_run_that_nobody_does_any_more_is_not_called_running(place: Place) -> 
 def test_a_schedule_of_what_is_not_there_is_refused(
     told: Told, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setattr("flows.serving.serve", lambda *_: None)
+    monkeypatch.setattr("polyonym.flows.orchestration.schedule.serve", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     code, said = told("serve", *given, "--every", "15m")
     assert code == 2 and message in said
@@ -161,8 +161,8 @@ def test_a_reader_that_has_seen_enough_is_no_failure(place: Place, words: tuple[
     if place.state_url:
         pytest.skip("the same for every store")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from flows.cli import main; main()", *words, "--home", str(place.home)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        [sys.executable, "-c", "from polyonym.flows.cli import main; main()", *words, "--home", str(place.home)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout and process.stderr
     for _ in range(lines):
@@ -203,8 +203,8 @@ def test_a_misspelt_setting_is_told_wherever_it_stands(tmp_path: Path, monkeypat
 
 
 def test_what_prefect_logs_on_its_way_out_is_not_shown(tmp_path: Path) -> None:
-    code = "from flows import orchestration; from flows.home import Home; import sys, logging; from pathlib import Path\n"
-    code += "orchestration.prepare(Home(Path(sys.argv[1]))); from prefect import flow; logging.getLogger('EventsWorker').warning('Still processing')"
+    code = "from polyonym.flows.orchestration import environment; from polyonym.flows.home.home import Home; import sys, logging; from pathlib import Path\n"
+    code += "environment.prepare(Home(Path(sys.argv[1]))); from prefect import flow; logging.getLogger('EventsWorker').warning('Still processing')"
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")}
     ended = subprocess.run([sys.executable, "-c", code, tmp_path], check=True, capture_output=True, text=True, env=clean)
     assert ended.stdout + ended.stderr == ""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from graph.difference import Wanted, acknowledge, difference, forget, properties_hash
+from polyonym.graph.difference import Wanted, acknowledge, difference, forget, properties_hash
 
 Held = dict[tuple[str, str], str]
 CONTENTS = st.dictionaries(

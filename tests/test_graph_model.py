@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, insert
 
-from graph.difference import acknowledge, difference
-from graph.model import EDGES, NODES, EdgeKind, edge_id, identity
-from graph.projection import elements
-from graph.relations import entity_relations, gather
-from graph.store import wanted
-from ingest.relations import relations
-from ingest.state import open_state
+from polyonym.graph.difference import acknowledge, difference
+from polyonym.graph.load import wanted
+from polyonym.graph.projection import elements
+from polyonym.graph.relations import entity_relations, gather
+from polyonym.graph.stores.model import EDGES, NODES, EdgeKind, edge_id, identity
+from polyonym.ingest.relations import relations
+from polyonym.ingest.store.database import open_state
 
 THREE: Texts = {"a.txt": [1, 2, 1, 3], "b.txt": [2, 1], "c.txt": []}
 

@@ -9,10 +9,11 @@ import pytest
 from conftest import Neo4jServer
 from graph_state import fill, new_state
 
-from graph.embedded import Embedded
-from graph.model import EDGES, MARKER, NODES
-from graph.neo4j import Neo4j
-from graph.store import GraphStore, load
+from polyonym.graph.load import load
+from polyonym.graph.stores.embedded import Embedded
+from polyonym.graph.stores.model import EDGES, MARKER, NODES
+from polyonym.graph.stores.neo4j import Neo4j
+from polyonym.graph.stores.store import GraphStore
 
 PAGE = (Path(__file__).parent.parent / "docs" / "graph-model.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"```cypher\n(.*?)```", PAGE, re.DOTALL)

@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from graph.embedded import Embedded
-from graph.model import EdgeKind, NodeKind
-from graph.neo4j import Neo4j
-from graph.store import Counts, GraphStore, Marker, Written, load, read_version
-from ingest.errors import Damaged, ServerAway, Stop, WrongUse
+from polyonym.graph.load import Written, load, read_version
+from polyonym.graph.stores.embedded import Embedded
+from polyonym.graph.stores.model import EdgeKind, NodeKind
+from polyonym.graph.stores.neo4j import Neo4j
+from polyonym.graph.stores.store import Counts, GraphStore, Marker
+from polyonym.ingest.errors import Damaged, ServerAway, Stop, WrongUse
 
 THREE: Texts = {"a.txt": [1, 2, 1, 3], "b.txt": [2, 1], "c.txt": []}
 OTHER: Texts = {"a.txt": [1, 2, 1, 4], "d.txt": [2, 1], "c.txt": [9]}
@@ -191,7 +192,7 @@ def test_a_store_without_marker_is_filled_anew(engine: Engine, store: GraphStore
 
 def test_a_graph_of_another_model_is_filled_anew(engine: Engine, store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(engine, THREE)
-    monkeypatch.setattr("graph.store._MODEL", "an older one")
+    monkeypatch.setattr("polyonym.graph.load._MODEL", "an older one")
     load(engine, store, "home")
     monkeypatch.undo()
     assert load(engine, store, "home") != Written()
@@ -230,7 +231,7 @@ def spoil(store: GraphStore, *statements: str) -> None:
 
 
 def describe(file: Path) -> dict[str, Any]:
-    from graph.embedded import _described
+    from polyonym.graph.stores.embedded import _described
 
     return _described(file)
 
@@ -342,7 +343,7 @@ def test_constraints_and_indexes_are_made(engine: Engine, neo4j: Neo4jServer) ->
 def test_a_server_stopped_and_started_during_a_load(
     engine: Engine, neo4j: Neo4jServer, monkeypatch: pytest.MonkeyPatch, clean: bool
 ) -> None:
-    monkeypatch.setattr("graph.store.BATCH", 40)
+    monkeypatch.setattr("polyonym.graph.load.BATCH", 40)
     fill_plainly(engine, 60)
     store = connect(neo4j, patience=120)
     batches, restarting = 0, threading.Thread(target=lambda: None)
@@ -423,7 +424,7 @@ def test_another_process_reads_while_one_writes(engine: Engine, embedded: Embedd
     fill(engine, THREE)
     load(engine, embedded, "home")
     embedded.begin(Marker("home", 2), fresh=False)
-    code = f"from pathlib import Path; from graph.embedded import Embedded; print(Embedded(Path({str(embedded.folder)!r})).counts())"
+    code = f"from pathlib import Path; from polyonym.graph.stores.embedded import Embedded; print(Embedded(Path({str(embedded.folder)!r})).counts())"
     try:
         shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
     finally:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from flows import correcting
-from ingest.state import open_state
-from resolution import identity
-from resolution.entities import Membership
-from resolution.identity import Assignment, Newcomer, Redirect, content_id
+from polyonym.flows.pipeline import corrections
+from polyonym.ingest.store.database import open_state
+from polyonym.resolution import identity
+from polyonym.resolution.entities import Membership
+from polyonym.resolution.identity import Assignment, Newcomer, Redirect, content_id
 
 __all__ = ["make_place"]  # a fixture
 
@@ -278,14 +278,14 @@ def test_a_merge_undone_brings_the_id_back_under_a_given_name_too(place: Place) 
     place.write({"a.txt": "Siemens left Halden. Siemens grew.", "b.txt": "Kiel grew."})
     place.ingest()
     siemens, kiel = entity_of(place, "a.txt", "Siemens"), entity_of(place, "b.txt", "Kiel")
-    correcting.rename(place.engine, "Kiel", "The town of Kiel", "", "me", "1")
+    corrections.rename(place.engine, "Kiel", "The town of Kiel", "", "me", "1")
     place.refresh()
     assert names_of(place)[kiel] == "The town of Kiel"
-    judged = correcting.same_or_different(place.engine, "same", "Kiel", "Siemens", "", "me", "2")
+    judged = corrections.same_or_different(place.engine, "same", "Kiel", "Siemens", "", "me", "2")
     place.refresh()
     assert entity_of(place, "b.txt", "Kiel") == siemens and redirects(place) == [(kiel, siemens, "merged")]
-    assert correcting.find(place.engine.connect(), kiel).name == "siemens", "a former id finds what it became"
-    correcting.undo(place.engine, judged.judgement)
+    assert corrections.find(place.engine.connect(), kiel).name == "siemens", "a former id finds what it became"
+    corrections.undo(place.engine, judged.judgement)
     place.refresh()
     assert (entity_of(place, "a.txt", "Siemens"), entity_of(place, "b.txt", "Kiel")) == (siemens, kiel)
 

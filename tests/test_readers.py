@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ingest.readers import Read, ReaderOptions, Unreadable, format_of, read_file
+from polyonym.ingest.readers import Read, ReaderOptions, Unreadable, format_of, read_file
 
 DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

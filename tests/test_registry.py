@@ -6,11 +6,11 @@ import pytest
 from home_fixtures import MakePlace, make_place
 from sqlalchemy import Engine
 
-from ingest.errors import WrongUse
-from ingest.state import open_state
-from resolution import registry
-from resolution.candidates import Item
-from resolution.registry import Registry, read_registry
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.database import open_state
+from polyonym.resolution.linking import registry
+from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.registry import Registry, read_registry
 
 __all__ = ["make_place"]  # a fixture
 

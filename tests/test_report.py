@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.report import audit_page, page
-from flows.report.picture import HEIGHT, WIDTH, Picture, draw
-from flows.report.rendering import duration
+from polyonym.flows.report import audit_page, page
+from polyonym.flows.report.picture import HEIGHT, WIDTH, Picture, draw
+from polyonym.flows.report.rendering import duration
 
 HOSTILE = [
     "<script>alert(1)</script>",

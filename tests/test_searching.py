@@ -4,14 +4,14 @@ import pytest
 from crashing import WordHashes
 from home_fixtures import MakePlace, make_place
 
-from flows.searching import search
-from ingest.errors import WrongUse
+from polyonym.flows.inspect.search import search
+from polyonym.ingest.errors import WrongUse
 
 __all__ = ["make_place"]  # a fixture
 
 
 def test_vectors_of_another_model_are_not_searched(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.searching.Embedder", lambda model: WordHashes())
+    monkeypatch.setattr("polyonym.flows.inspect.search.Embedder", lambda model: WordHashes())
     place = make_place(names={"Velmora": "ORG"}, fast=True)
     place.write({"a.txt": "Velmora fell silent.", "b.txt": "Prices rose."})
     place.ingest()

@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine
 
-from ingest import sources
-from ingest.documents import Document, Rejection, save
-from ingest.errors import WrongUse
-from ingest.sources import (
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.sources import sources
+from polyonym.ingest.sources.sources import (
     File,
     Scan,
     Source,
@@ -29,7 +28,8 @@ from ingest.sources import (
     remembered,
     resolve,
 )
-from ingest.state import open_state
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text.documents import Document, Rejection, save
 
 
 def write(root: Path, **texts: str) -> None:

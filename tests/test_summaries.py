@@ -14,16 +14,18 @@ from hypothesis import strategies as st
 from llm_server import Answer, LanguageModelServer, Reply, diligent, language_model_server
 from sqlalchemy import Engine, delete
 
-from graph import communities, summaries
-from graph.communities import EntityGraph, Node
-from graph.language_model import LanguageModel, Refused
-from ingest.chunks import chunks
-from ingest.errors import ServerAway
-from ingest.mentions import mentions
-from ingest.state import insert_rows, open_state
-from resolution import entities
-from resolution.document_names import mention_names
-from resolution.entities import Entity, Membership, memberships
+from polyonym.graph import communities
+from polyonym.graph.communities import EntityGraph, Node
+from polyonym.graph.summaries import summaries
+from polyonym.graph.summaries.language_model import LanguageModel, Refused
+from polyonym.ingest.errors import ServerAway
+from polyonym.ingest.mentions.mentions import mentions
+from polyonym.ingest.store.database import open_state
+from polyonym.ingest.store.tables import insert_rows
+from polyonym.ingest.text.chunks import chunks
+from polyonym.resolution import entities
+from polyonym.resolution.entities import Entity, Membership, memberships
+from polyonym.resolution.within_document.document_names import mention_names
 
 PEOPLE = {
     "Aurelia Group": "aurelia",

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph import vectors
-from ingest.errors import Damaged
+from polyonym.graph import vectors
+from polyonym.ingest.errors import Damaged
 
 DIMENSION = 8
 MODEL = "test-model"

@@ -28,15 +28,15 @@ from wikidata_server import (
     statement,
 )
 
-from ingest.errors import ServerAway, WrongUse
-from ingest.state import open_state
-from resolution import wikidata_cache
-from resolution.candidates import CandidateSource
-from resolution.knowledge_base import KnowledgeBase
-from resolution.names import normalise
-from resolution.wikidata import Prefetch, Wikidata, WikidataSettings, add_wikidata, pending_names, purge
-from resolution.wikidata_api import Api
-from resolution.wikidata_entity import convert_entity, decode_entity, facts_of
+from polyonym.ingest.errors import ServerAway, WrongUse
+from polyonym.ingest.store.database import open_state
+from polyonym.resolution.linking.candidates import CandidateSource
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase
+from polyonym.resolution.linking.wikidata import cache as wikidata_cache
+from polyonym.resolution.linking.wikidata.api import Api
+from polyonym.resolution.linking.wikidata.client import Prefetch, Wikidata, WikidataSettings, add_wikidata, pending_names, purge
+from polyonym.resolution.linking.wikidata.entity import convert_entity, decode_entity, facts_of
+from polyonym.resolution.names.normal_forms import normalise
 
 CONTACT = "https://example.org/corpus; ops@example.org"
 SMALL_NAMES = [

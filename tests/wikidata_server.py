@@ -36,7 +36,7 @@ FAULTS = (
 
 
 class FakeClock:
-    """Time that passes only when someone sleeps. Its methods are those of resolution.wikidata.Clock."""
+    """Time that passes only when someone sleeps. Its methods are those of polyonym.resolution.linking.wikidata.client.Clock."""
 
     START = 1_700_000_000.0
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from flows.progress import console
-from ingest.state import without_password
+from polyonym.flows.home.progress import console
+from polyonym.ingest.store.database import without_password
 
 app = typer.Typer(
     name="polyonym",
@@ -43,7 +43,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main() -> None:
     """Run a command. Whatever fails becomes one message and an exit code."""
-    from flows.cli import corrections, failures, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
+    from polyonym.flows.cli import corrections, failures, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
 
     code: object = 0
     failed: BaseException | None = None

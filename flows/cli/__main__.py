@@ -1,6 +1,6 @@
-"""`python -m flows.cli` is the command `polyonym`."""
+"""`python -m polyonym.flows.cli` is the command `polyonym`."""
 
-from flows.cli import main
+from polyonym.flows.cli import main
 
 if __name__ == "__main__":
     main()

@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 from sqlalchemy import Connection
 
-from flows.home import Home, Opened
-from flows.settings import load_settings
-from ingest.errors import WrongUse
+from polyonym.flows.home.home import Home, Opened
+from polyonym.flows.home.settings import load_settings
+from polyonym.ingest.errors import WrongUse
 
 out = Console(highlight=False)
 

@@ -12,9 +12,8 @@ import orjson
 import typer
 from rich.markup import escape
 
-from flows import orchestration
-from flows.cli import app
-from flows.cli.common import (
+from polyonym.flows.cli import app
+from polyonym.flows.cli.common import (
     DEFAULT_HOME,
     ConfigOption,
     HomeOption,
@@ -27,14 +26,15 @@ from flows.cli.common import (
     reading,
     writing,
 )
-from flows.home import Opened
-from flows.progress import console
-from ingest.errors import WrongUse
+from polyonym.flows.home import interrupts
+from polyonym.flows.home.home import Opened
+from polyonym.flows.home.progress import console
+from polyonym.ingest.errors import WrongUse
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from resolution.judgements import Judgement
+    from polyonym.resolution.judgements.judgements import Judgement
 
 _TOLD = 3  # so many obstacles are told
 NoteOption = Annotated[str, typer.Option("--note", help="Why: kept with the judgement.")]
@@ -120,12 +120,12 @@ def undo(
     as_json: JsonOption = False,
 ) -> None:
     """Take a judgement back."""
-    from flows import correcting
-    from flows.refresh import refresh
-    from resolution.judgements import to_json
+    from polyonym.flows.pipeline import corrections
+    from polyonym.flows.pipeline.refresh import refresh
+    from polyonym.resolution.judgements.judgements import to_json
 
     with _correcting(home, config) as it:
-        taken = correcting.undo(it.engine, judgement)
+        taken = corrections.undo(it.engine, judgement)
         refresh(home, config)
     if as_json:
         print_json(to_json(taken))
@@ -141,11 +141,11 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Take a document or a source out of the home, with all that rests on it. A document stays out while it is unchanged in its file."""
-    from flows import correcting
-    from flows.refresh import refresh
+    from polyonym.flows.pipeline import corrections
+    from polyonym.flows.pipeline.refresh import refresh
 
     with _correcting(home, config) as it:
-        removed = correcting.remove(it.engine, what)
+        removed = corrections.remove(it.engine, what)
         refresh(home, config, removed.run)
     gone = removed.documents
     if as_json:
@@ -159,7 +159,7 @@ def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, config: Config
     """Show all judgements."""
     if context.invoked_subcommand:
         return
-    from resolution import judgements as table
+    from polyonym.resolution.judgements import judgements as table
 
     with reading(home, config) as (_, connection):
         held = table.load(connection)
@@ -176,7 +176,7 @@ def export_(
     config: ConfigOption = None,
 ) -> None:
     """Write all judgements as JSON lines."""
-    from resolution import judgements as table
+    from polyonym.resolution.judgements import judgements as table
 
     with reading(home, config) as (_, connection):
         rows = [table.to_json(j) for j in table.load(connection)]
@@ -194,9 +194,9 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Take in judgements; those that are there already change nothing."""
-    from flows import correcting
-    from flows.refresh import refresh
-    from resolution import judgements as table
+    from polyonym.flows.pipeline import corrections
+    from polyonym.flows.pipeline.refresh import refresh
+    from polyonym.resolution.judgements import judgements as table
 
     try:
         rows = [orjson.loads(line) for line in file.read_bytes().splitlines() if line.strip()]
@@ -204,10 +204,10 @@ def import_(
         raise WrongUse(f"{file} cannot be read as JSON lines: {error}") from error
     given = [table.from_json(row) for row in rows]
     with _correcting(home, config) as it:
-        new = correcting.take_in(it.engine, given)
+        new = corrections.take_in(it.engine, given)
         refresh(home, config)
         with it.engine.connect() as connection:
-            hindered = correcting.unobeyed(connection, given)
+            hindered = corrections.unobeyed(connection, given)
     if as_json:
         print_json({"new": new, "not_obeyed": hindered})
         return
@@ -220,7 +220,7 @@ def import_(
 def _correcting(home: Path, config: Path | None) -> Iterator[Opened]:
     """Hold a home for a correction, which a first Ctrl-C stops at a clean point only."""
     with writing(home, config) as it:
-        orchestration.watch_interrupts()
+        interrupts.watch_interrupts()
         yield it
 
 
@@ -234,16 +234,16 @@ def _signed() -> tuple[str, str]:
 
 
 def _judge(home: Path, config: Path | None, as_json: bool, make: Callable[[Any, "Engine"], "Judgement"]) -> None:
-    """Keep the judgement that `make` makes of flows.correcting and the state, obey it, and show it."""
-    from flows import correcting
-    from flows.refresh import refresh
-    from resolution.judgements import to_json
+    """Keep the judgement that `make` makes of polyonym.flows.pipeline.corrections and the state, obey it, and show it."""
+    from polyonym.flows.pipeline import corrections
+    from polyonym.flows.pipeline.refresh import refresh
+    from polyonym.resolution.judgements.judgements import to_json
 
     with _correcting(home, config) as it:
-        judgement = make(correcting, it.engine)
+        judgement = make(corrections, it.engine)
         refresh(home, config)
         with it.engine.connect() as connection:
-            hindered = correcting.unobeyed(connection, [judgement])
+            hindered = corrections.unobeyed(connection, [judgement])
     if as_json:
         print_json(to_json(judgement) | {"not_obeyed": hindered.get(judgement.judgement, [])})
         return

@@ -7,7 +7,7 @@ import traceback
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from ingest.errors import Damaged, HomeHeld, ServerAway, Stop, WrongUse
+from polyonym.ingest.errors import Damaged, HomeHeld, ServerAway, Stop, WrongUse
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
 _DISK_OF_SQLITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)

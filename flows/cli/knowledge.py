@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table
-from flows.home import Home
-from flows.progress import Timings, console
-from flows.settings import load_settings
-from ingest.errors import WrongUse
+from polyonym.flows.cli import app
+from polyonym.flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table
+from polyonym.flows.home.home import Home
+from polyonym.flows.home.progress import Timings, console
+from polyonym.flows.home.settings import load_settings
+from polyonym.ingest.errors import WrongUse
 
 kb = typer.Typer(
     no_args_is_help=True, help="The knowledge base that names are linked to: import one, build one from a Wikidata dump, add single items."
@@ -27,7 +27,7 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Import a knowledge base; it replaces the one before, and names are linked anew at the next ingest."""
-    from resolution.knowledge_base import build, read_items
+    from polyonym.resolution.linking.knowledge_base import build, read_items
 
     if not file.is_file():
         raise WrongUse(f"{file} does not exist.")
@@ -61,8 +61,8 @@ def build_(
     as_json: JsonOption = False,
 ) -> None:
     """Build the knowledge base from a Wikidata dump, streaming, in little memory; interrupted, the same command goes on."""
-    from resolution.wikidata_dump import DumpChoice, read_dump, write_read
-    from resolution.wikidata_entity import read_qids
+    from polyonym.resolution.linking.wikidata.dump import DumpChoice, read_dump, write_read
+    from polyonym.resolution.linking.wikidata.entity import read_qids
 
     if not dump.is_file():
         raise WrongUse(f"{dump} does not exist.")
@@ -97,8 +97,8 @@ def add_wikidata(
     as_json: JsonOption = False,
 ) -> None:
     """Fetch single items from Wikidata and add them to the knowledge base."""
-    from flows.knowledge import wikidata_settings
-    from resolution import wikidata
+    from polyonym.flows.home.knowledge import wikidata_settings
+    from polyonym.resolution.linking.wikidata import client as wikidata
 
     place = Home(home)
     settings = load_settings(home, config)
@@ -124,7 +124,7 @@ def find(
     as_json: JsonOption = False,
 ) -> None:
     """Show the items that answer to a name."""
-    from resolution.knowledge_base import KnowledgeBase
+    from polyonym.resolution.linking.knowledge_base import KnowledgeBase
 
     place = Home(home)
     if not place.knowledge_base.exists():

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from flows import orchestration
-from flows.cli import app
-from flows.cli.common import (
+from polyonym.flows.cli import app
+from polyonym.flows.cli.common import (
     DEFAULT_HOME,
     ConfigOption,
     HomeOption,
@@ -23,13 +22,14 @@ from flows.cli.common import (
     reading,
     writing,
 )
-from flows.progress import console
-from ingest.errors import WrongUse
+from polyonym.flows.home import interrupts
+from polyonym.flows.home.progress import console
+from polyonym.ingest.errors import WrongUse
 
 if TYPE_CHECKING:
-    from graph.check import Finding
-    from resolution.audit import Error, GoldAudit, Part, Scores, Standing
-    from resolution.calibrate import Bin
+    from polyonym.graph.check import Finding
+    from polyonym.resolution.evaluation.calibration import Bin
+    from polyonym.resolution.evaluation.evaluation import Error, GoldAudit, Part, Scores, Standing
 
 ShareOption = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 when it is not kept (needs --gold).")]
 _ERRORS_SHOWN = 15
@@ -81,10 +81,10 @@ def audit(
 
     The figures also stand in audit.html in the home. With --min-… and --max-… the command is a gate: it ends with 1 when one is broken.
     """
-    from flows import exports
-    from flows.report import audit_page
-    from flows.reporting import swap
-    from resolution import audit as auditing
+    from polyonym.flows.inspect import exports
+    from polyonym.flows.report import audit_page
+    from polyonym.flows.report.report import swap
+    from polyonym.resolution.evaluation import evaluation
 
     gates = [
         ("B³ F", "b3", min_b3, True),
@@ -96,10 +96,10 @@ def audit(
     asked = [gate for gate in gates if gate[2] is not None]
     if asked and gold is None:
         raise WrongUse("A gate needs a gold set: give one with --gold FILE.")
-    true = auditing.read_gold(gold) if gold else None
+    true = evaluation.read_gold(gold) if gold else None
     with reading(home, config) as (it, connection):
-        standing = auditing.standing(connection)
-        found = auditing.against_gold(true, exports.export(connection, "mentions")) if true else None
+        standing = evaluation.standing(connection)
+        found = evaluation.against_gold(true, exports.export(connection, "mentions")) if true else None
     broken = _broken(found.scores, asked) if found else []
     told = {"standing": asdict(standing), "gold": asdict(found) if found else None, "broken": broken}
     swap(it.home.audit, audit_page.render(told | {"gold_set": gold.name if gold else None}).encode())
@@ -179,10 +179,10 @@ def calibrate(
 
     A home links with them once its setting weights_file names the file that they were written to.
     """
-    from flows import calibrating
-    from flows.knowledge import Knowledge
-    from resolution.audit import read_gold
-    from resolution.calibrate import fit, save_weights
+    from polyonym.flows.home.knowledge import Knowledge
+    from polyonym.flows.inspect import calibration
+    from polyonym.resolution.evaluation.calibration import fit, save_weights
+    from polyonym.resolution.evaluation.evaluation import read_gold
 
     it = opened(home, config)
     knowledge = Knowledge(it.home, it.settings, it.engine)
@@ -191,10 +191,10 @@ def calibrate(
             raise WrongUse(f"{home} has no knowledge base to find candidates in. Import one: polyonym kb import FILE --home {home}")
         for path in [*gold, *(try_on or ())]:
             read_gold(path)  # says what is wrong with a set before minutes go into the others
-        fitted = fit(calibrating.examples(gold, it.settings), knowledge.sources, _version(output))
+        fitted = fit(calibration.examples(gold, it.settings), knowledge.sources, _version(output))
         others = {}
         for path in try_on or []:
-            others[path.name] = calibrating.curve(calibrating.examples([path], it.settings), knowledge.sources, fitted.weights)
+            others[path.name] = calibration.curve(calibration.examples([path], it.settings), knowledge.sources, fitted.weights)
     finally:
         knowledge.close()
     if output:
@@ -233,12 +233,12 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Compare state, graph store and vector indexes, and say what differs. Ends with 1 when something does and is not repaired."""
-    from flows import checking
+    from polyonym.flows.pipeline import repair as checking
 
     with writing(home, config) as it:  # a check while a run writes would see half of its work
         found = checking.check(it.home, it.settings, it.engine)
         if repair:
-            orchestration.watch_interrupts()
+            interrupts.watch_interrupts()
             checking.repair(home, config, found)
         left = checking.check(it.home, it.settings, it.engine) if repair and found else found
     if as_json:

@@ -12,12 +12,23 @@ import typer
 from rich.markup import escape
 from sqlalchemy import Engine
 
-from flows import orchestration
-from flows.cli import app
-from flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, VerboseOption, opened, out, print_json, print_table
-from flows.home import Home, Opened
-from flows.settings import load_settings
-from ingest.errors import WrongUse
+from polyonym.flows.cli import app
+from polyonym.flows.cli.common import (
+    DEFAULT_HOME,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    VerboseOption,
+    opened,
+    out,
+    print_json,
+    print_table,
+)
+from polyonym.flows.home import interrupts
+from polyonym.flows.home.home import Home, Opened
+from polyonym.flows.home.settings import load_settings
+from polyonym.flows.orchestration import environment
+from polyonym.ingest.errors import WrongUse
 
 PathsArgument = Annotated[list[str], typer.Argument(help="Folders, files or globs (quote a glob).", metavar="PATH...")]
 
@@ -51,7 +62,7 @@ def ingest(
         engine = place.make(settings)
         _check(engine, paths, registry)
         with _orchestrated(place, verbose, lambda: _load_model(Opened(place, settings, engine), paths)):
-            from flows.nightly import ingest_and_summarize
+            from polyonym.flows.orchestration.nightly import ingest_and_summarize
 
             report = ingest_and_summarize(
                 [str(p) for p in paths],
@@ -70,13 +81,13 @@ def ingest(
 @contextmanager
 def _orchestrated(home: Home, verbose: bool, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Prefect, ready for a run of a home that is held. While its server starts, what is slow to import is imported, and `meanwhile` done."""
-    orchestration.prepare(home, verbose)
-    orchestration.watch_interrupts()
-    from flows.prefect_server import prefect_server
+    environment.prepare(home, verbose)
+    interrupts.watch_interrupts()
+    from polyonym.flows.orchestration.server import prefect_server
 
     with prefect_server(home) as server:
         os.environ["PREFECT_API_URL"] = server.url
-        from flows import nightly  # noqa: F401
+        from polyonym.flows.orchestration import nightly  # noqa: F401
 
         meanwhile()
         server.wait()
@@ -85,12 +96,12 @@ def _orchestrated(home: Home, verbose: bool, meanwhile: Callable[[], None] = lam
 
 def _load_model(it: Opened, paths: list[str]) -> None:
     """Load the embedding model if a file is newer than the last run: texts will be embedded, it seems. One that cannot be loaded is told when it is needed."""
-    from flows import runs
-    from flows.run import embedder
-    from ingest import sources
+    from polyonym.flows.home import history
+    from polyonym.flows.pipeline.run import embedder
+    from polyonym.ingest.sources import sources
 
     with it.engine.connect() as connection, suppress(WrongUse, OSError):
-        done = [r.started for r in runs.load(connection) if r.status == "done"]
+        done = [r.started for r in history.load(connection) if r.status == "done"]
         since = datetime.fromisoformat(done[-1]).timestamp() if done else 0.0
         files = (f for source in sources.resolve(paths, sources.remembered(connection)) for f in sources.list_files(source).found.values())
         if any(f.stat().st_mtime >= since for f in files):
@@ -99,8 +110,8 @@ def _load_model(it: Opened, paths: list[str]) -> None:
 
 def _check(engine: Engine, paths: list[str], registry: Path | None) -> None:
     """Raises WrongUse for a path or a registry that is none, before a run is begun."""
-    from ingest import sources
-    from resolution.registry import read_registry
+    from polyonym.ingest.sources import sources
+    from polyonym.resolution.linking.registry import read_registry
 
     with engine.connect() as connection:
         sources.resolve(paths, sources.remembered(connection))
@@ -122,7 +133,7 @@ def communities(
     place = Home(home)
     place.open(load_settings(home, config)).dispose()
     with place.held(), _orchestrated(place, verbose):
-        from flows.nightly import summarize
+        from polyonym.flows.orchestration.nightly import summarize
 
         report = summarize(str(home), str(config) if config else None, fresh)
     if as_json:
@@ -142,7 +153,7 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Say what `ingest` with the same options would do, without writing anything: documents by kind of change, work by stage, an estimate of the time."""
-    from flows import plan as planning
+    from polyonym.flows.planning import plan as planning
 
     with ExitStack() as stack:
         if (settings := load_settings(home, config)).state_url or (home / "state.db").exists():
@@ -182,12 +193,12 @@ def serve(
         raise WrongUse("Give either --cron or --every.")
     place = Home(home)
     _check(place.make(load_settings(home, config)), paths, registry)
-    from flows import serving
+    from polyonym.flows.orchestration import schedule
 
-    serving.serve(
+    schedule.serve(
         place,
         [str(p) for p in paths],
-        serving.Schedule(cron, every),
+        schedule.Schedule(cron, every),
         str(registry) if registry else None,
         str(config) if config else None,
         verbose,

@@ -10,8 +10,8 @@ import orjson
 import typer
 from rich.markup import escape
 
-from flows.cli import app
-from flows.cli.common import (
+from polyonym.flows.cli import app
+from polyonym.flows.cli.common import (
     DEFAULT_HOME,
     ConfigOption,
     HomeOption,
@@ -23,15 +23,17 @@ from flows.cli.common import (
     print_table,
     reading,
 )
-from flows.settings import SECRETS, Settings, load_settings
-from ingest.errors import WrongUse
-from ingest.state import without_password
+from polyonym.flows.home.settings import SECRETS, Settings, load_settings
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.database import without_password
 
 
 @app.command()
 def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """What is in the home, how the last run ended, and what is pending."""
-    from flows import overview, plan, runs
+    from polyonym.flows.home import history as runs
+    from polyonym.flows.inspect import overview
+    from polyonym.flows.planning import plan
 
     with reading(home, config) as (it, connection):
         held = overview.counts(connection)
@@ -56,7 +58,7 @@ def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json
 @app.command()
 def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """The sources that have been ingested, with how many documents each gave."""
-    from ingest import sources as table
+    from polyonym.ingest.sources import sources as table
 
     with reading(home, config) as (_, connection):
         held = table.counts(connection)
@@ -121,7 +123,7 @@ def names(
     as_json: JsonOption = False,
 ) -> None:
     """Which names became one node, and which near names stayed apart."""
-    from flows import overview
+    from polyonym.flows.inspect import overview
 
     with reading(home, config) as (_, connection):
         held = overview.nodes(connection)
@@ -166,7 +168,7 @@ def export(
     config: ConfigOption = None,
 ) -> None:
     """Write one kind of thing as JSON lines, sorted, the same for the same state."""
-    from flows import exports
+    from polyonym.flows.inspect import exports
 
     if kind not in exports.KINDS:
         raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join(exports.KINDS)}.")
@@ -194,7 +196,7 @@ def query(
     as_json: JsonOption = False,
 ) -> None:
     """Ask the graph in Cypher. It cannot write. docs/graph-model.md has the schema and queries to start from."""
-    from flows.loading import open_graph
+    from polyonym.flows.pipeline.loading import open_graph
 
     it = opened(home, config)
     with open_graph(it.home, it.settings) as store:
@@ -215,7 +217,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Chunks, entities and communities nearest in meaning to a text, with their sources."""
-    from flows.searching import search as find
+    from polyonym.flows.inspect.search import search as find
 
     with reading(home, config) as (it, connection):
         hits = find(it.home, it.settings, connection, text, limit)
@@ -243,30 +245,30 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Why these are the same: an entity's names, why each was put there, what was nearly merged, and which candidates lost."""
-    from flows import explaining
-    from flows.knowledge import configured_weights
+    from polyonym.flows.home.knowledge import configured_weights
+    from polyonym.flows.inspect import explain
 
     with reading(home, config) as (it, connection):
         weights = configured_weights(it.settings)
         if other is not None:
-            between = explaining.explain_two(connection, what, other, weights)
+            between = explain.explain_two(connection, what, other, weights)
             if as_json:
-                print_json(explaining.two_as_json(between))
+                print_json(explain.two_as_json(between))
             else:
-                explaining.show_two(between, out)
+                explain.show_two(between, out)
             return
-        found = explaining.explain(connection, what, weights)
+        found = explain.explain(connection, what, weights)
     if as_json:
-        print_json([explaining.as_json(e) for e in found])
+        print_json([explain.as_json(e) for e in found])
     else:
         for explanation in found:
-            explaining.show(explanation, out)
+            explain.show(explanation, out)
 
 
 @app.command()
 def runs(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """The history of runs."""
-    from flows import runs as history
+    from polyonym.flows.home import history
 
     with reading(home, config) as (_, connection):
         held = history.load(connection)
@@ -312,11 +314,11 @@ def diff(
     as_json: JsonOption = False,
 ) -> None:
     """What changed between the ends of two runs: documents, entities, links, communities."""
-    from flows import reporting
-    from flows import runs as history
+    from polyonym.flows.home import history
+    from polyonym.flows.report import report
 
     with reading(home, config) as (_, connection):
-        found = reporting.named(connection, history.difference(connection, first, second))
+        found = report.named(connection, history.difference(connection, first, second))
     if as_json:
         print_json(found)
         return

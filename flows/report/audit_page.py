@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flows.report import rendering
+from polyonym.flows.report import rendering
 
 _ERRORS = 200
 
 
 def render(audit: Mapping[str, Any]) -> str:
-    """The page of an audit: {standing, gold (or None), broken, gold_set}, as resolution.audit's dataclasses become in JSON."""
+    """The page of an audit: {standing, gold (or None), broken, gold_set}, as polyonym.resolution.evaluation.evaluation's dataclasses become in JSON."""
     gold, standing = audit["gold"], audit["standing"]
     links = [("linked", standing["links"]), ("nothing fits", standing["nils"]), ("in doubt", standing["abstentions"])]
     return rendering.render(

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from flows.report import rendering
-from flows.report.picture import draw
+from polyonym.flows.report import rendering
+from polyonym.flows.report.picture import draw
 
 _NAMES, _SET_ASIDE = 30, 200
 _EXPLAINED = {"grouped": 8, "links": 6, "merges": 8, "doubts": 4, "others": 6, "names": 40}
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def render(report: Mapping[str, Any]) -> str:
-    """The page of a report as flows.reporting.gather makes it. Parts that are missing or empty are left out."""
+    """The page of a report as polyonym.flows.report.report.gather makes it. Parts that are missing or empty are left out."""
     stages = _stages(report.get("stages", ()))
     picture = report.get("picture") or {}
     communities = report.get("communities", ())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ingest.encodings import NotText
-from ingest.readers import csv, docx, eml, html, jsonl, md, parquet, pdf, txt
-from ingest.readers.content import open_content, read_content
-from ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
-from ingest.readers.tables import read_rows
+from polyonym.ingest.readers import csv, docx, eml, html, jsonl, md, parquet, pdf, txt
+from polyonym.ingest.readers.content import open_content, read_content
+from polyonym.ingest.readers.encodings import NotText
+from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
+from polyonym.ingest.readers.tables import read_rows
 
 __all__ = ["Read", "ReaderOptions", "Unreadable", "format_of", "read_file", "unsupported"]
 

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ingest.readers.result import SetAside
+from polyonym.ingest.readers.result import SetAside
 
 
 def open_content(path: Path) -> BinaryIO:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.encodings import detect_stream
-from ingest.readers.content import open_content, open_text
-from ingest.readers.result import SetAside
-from ingest.readers.tables import ID_NAMES, TEXT_NAMES, TITLE_NAMES, Row
+from polyonym.ingest.readers.content import open_content, open_text
+from polyonym.ingest.readers.encodings import detect_stream
+from polyonym.ingest.readers.result import SetAside
+from polyonym.ingest.readers.tables import ID_NAMES, TEXT_NAMES, TITLE_NAMES, Row
 
 SAMPLE = 1 << 17
 _SEPARATORS = ",\t;|"

@@ -5,8 +5,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.readers.html import table_blocks
-from ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.html import table_blocks
+from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SKIPPED = {

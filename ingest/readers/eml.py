@@ -6,9 +6,9 @@ from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from ingest.encodings import decode
-from ingest.readers.html import page
-from ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.encodings import decode
+from polyonym.ingest.readers.html import page
+from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
 
 _HEADERS = ("from", "to", "cc", "date", "message-id", "in-reply-to")
 

@@ -6,8 +6,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ingest.encodings import decode
-from ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.encodings import decode
+from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
 
 # Elements that are no text of the page, and (by role, hiding or the customary class names) navigation and other frame.
 _DROPPED = (

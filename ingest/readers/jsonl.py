@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.encodings import detect_stream
-from ingest.readers.content import open_content, open_text
-from ingest.readers.tables import Row
+from polyonym.ingest.readers.content import open_content, open_text
+from polyonym.ingest.readers.encodings import detect_stream
+from polyonym.ingest.readers.tables import Row
 
 
 def rows(path: Path, max_bytes: int) -> Iterator[Row]:

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from ingest.encodings import decode
-from ingest.readers.html import page, table_blocks
-from ingest.readers.result import Read, clean_metadata, one_line
+from polyonym.ingest.readers.encodings import decode
+from polyonym.ingest.readers.html import page, table_blocks
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n(.*?\n)?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 

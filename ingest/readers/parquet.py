@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ingest.readers.tables import Row
+from polyonym.ingest.readers.tables import Row
 
 BATCH_ROWS = 500
 

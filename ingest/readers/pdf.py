@@ -7,7 +7,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import Any
 
-from ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
 
 _PDFIUM = threading.Lock()  # PDFium is not thread-safe
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD

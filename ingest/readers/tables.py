@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, clean_metadata, one_line
+from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, clean_metadata, one_line
 
 SAMPLE_ROWS = 200
 SAMPLE_CHARACTERS = 10_000_000

@@ -1,7 +1,7 @@
 """Plain text: the decoded content, unaltered but for a byte-order mark."""
 
-from ingest.encodings import decode
-from ingest.readers.result import Read
+from polyonym.ingest.readers.encodings import decode
+from polyonym.ingest.readers.result import Read
 
 
 def read(data: bytes) -> Read:

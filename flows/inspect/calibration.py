@@ -1,0 +1,87 @@
+"""Fitting the weights of linking on gold sets, over the names that the default pipelines find in them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from polyonym.flows.home.settings import Settings
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.mentions.mentions import LABELS, Mention, Recogniser
+from polyonym.ingest.mentions.pipelines import Pipelines
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.evaluation.calibration import Bin, Example, reliability
+from polyonym.resolution.evaluation.evaluation import GoldDocument, read_gold, trim
+from polyonym.resolution.linking.candidates import CandidateSource
+from polyonym.resolution.linking.links import pools
+from polyonym.resolution.linking.ranking import Weights, confidence, confidence_features
+from polyonym.resolution.within_document import document_names
+from polyonym.resolution.within_document.document_entities import DocumentName
+
+
+def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
+    """The documents of gold sets with the names that are found in them and the items that the gold gives these names.
+
+    A text that stands in several sets counts once: in two folds of a cross-validation it would be known beforehand.
+    Raises WrongUse for a set that cannot be read or has no Wikidata ids.
+    """
+    held: dict[str, tuple[Document, GoldDocument]] = {}
+    for path in paths:
+        for true in read_gold(path):
+            document = Document(f"{path.stem}/{true.doc_id}", str(path), path.name, true.title, settings.default_language, true.text)
+            held.setdefault(true.text, (document, true))
+    if not any(m.has_item for _, true in held.values() for m in true.mentions):
+        raise WrongUse("The gold sets hold no Wikidata ids, so that there is nothing to fit links on.")
+    pipelines = Pipelines(settings.processes)
+    try:
+        found = _mentions([d for d, _ in held.values()], settings, pipelines)
+    finally:
+        pipelines.close()
+    return [_example(document, true, found[document.document]) for document, true in held.values()]
+
+
+def _mentions(documents: Sequence[Document], settings: Settings, pipelines: Pipelines) -> dict[str, list[Mention]]:
+    texts = [(d, mentions.layout(d)) for d in documents]
+    labels = tuple(settings.entity_labels) or LABELS
+    names = [settings.pipelines[settings.default_language], *([settings.second_spacy_model] if settings.second_spacy_model else [])]
+    first, *rest = (Recogniser(name, mentions.recognise_missing(texts, name, {}, pipelines)) for name in names)
+    second = rest[0] if rest else None
+    return {d.document: mentions.find_mentions(d, where, first, second, labels=labels) for d, where in texts}
+
+
+def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -> Example:
+    names, named = document_names.group(document, found)
+    keys = {trim(true.text, m.start, m.end): m.key if m.has_item else None for m in true.mentions}
+    gold: dict[str, Counter[str | None]] = defaultdict(Counter)
+    missed = set(keys)
+    for m in named:
+        span = trim(true.text, m.start, m.end)
+        missed.discard(span)
+        if true.judged[0] <= span[0] and span[1] <= true.judged[1]:
+            # A name that the gold leaves out has no item there: this is what teaches when to link nothing.
+            gold[m.name][keys.get(span)] += 1
+    return Example(document, names, gold, document.source, len(missed))
+
+
+def curve(tried: Iterable[Example], sources: Sequence[CandidateSource], weights: Weights) -> tuple[float, list[Bin]]:
+    """How these weights do on documents that they were not fitted on: the share of mentions whose best candidate is right, of those
+    with an item in the gold, and the reliability curve."""
+    held = {e.document.document: e for e in tried}
+    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in held.items()}
+    sure, right, total, possible = [], [], [], 0
+    for pool in pools([e.document for e in held.values()], names, sources, weights):
+        gold = held[pool.name.document].gold.get(pool.name.name)
+        if not gold:
+            continue
+        possible += sum(n for key, n in gold.items() if key)
+        if pool.items:
+            ranked = pool.rank(weights)
+            best = ranked.order[0]
+            values = confidence_features(pool.words, pool.name.count, pool.has_head, ranked, pool.matrix[best])
+            sure.append(confidence(values, weights))
+            right.append(gold.get(pool.items[best].item.id, 0))
+            total.append(sum(gold.values()))
+    bins = reliability(np.array(sure), np.array(right, float), np.array(total, float))
+    return sum(right) / possible if possible else 0.0, bins

@@ -1,0 +1,219 @@
+"""From sources to documents: what has changed on disk is read; what cannot be read is set aside with its reason."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection
+
+from polyonym.flows.home import history
+from polyonym.flows.home.history import Change, gone_id
+from polyonym.flows.home.interrupts import clean_point
+from polyonym.flows.home.settings import Settings
+from polyonym.flows.pipeline.run import Run
+from polyonym.ingest import relations
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.readers import Read, ReaderOptions, Unreadable, read_file
+from polyonym.ingest.sources import removals, sources
+from polyonym.ingest.sources.sources import File, Scan
+from polyonym.ingest.store import model_outputs, stage_marks
+from polyonym.ingest.store.tables import batched
+from polyonym.ingest.text import chunks, documents
+from polyonym.ingest.text.documents import Document, Rejection
+from polyonym.ingest.text.languages import detect
+from polyonym.resolution.clustering.resolve import remember_moves
+from polyonym.resolution.linking import links
+from polyonym.resolution.within_document import document_names
+
+ROWS_AT_ONCE = 500
+
+
+def reader_options(settings: Settings) -> ReaderOptions:
+    """How files are read, by our settings."""
+    return ReaderOptions(
+        int(settings.size_limit_mb * 1_000_000),
+        (settings.text_column,) if settings.text_column else (),
+        (settings.id_column,) if settings.id_column else (),
+    )
+
+
+def reader_key(settings: Settings) -> str:
+    """Changes when every file has to be read again: with the readers' options and with the languages that have a pipeline."""
+    return "\n".join([reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
+
+
+def check_losses(connection: Connection, scan: Scan, settings: Settings) -> None:
+    """Raises WrongUse when more than a fifth of a source's documents would go: with their files, as rows that a table has no more, or
+    because files became empty or broken.
+
+    Nothing is written. Files are read for this only where so many documents could go; what would be set aside for its language alone
+    counts as there.
+    """
+    held = {c.source.root: c for c in sources.counts(connection)}
+    here = set(scan.paths.values())
+    gone = [f for f in scan.gone if held[f.source].source.base / f.file not in here]  # else another source has taken it over
+    at_risk: dict[str, list[tuple[File, File | None]]] = defaultdict(list)
+    for old, new in (*((f, f) for f in scan.changed), *scan.moved, *((f, None) for f in gone)):
+        at_risk[old.source].append((old, new))
+    for source, files in at_risk.items():
+        names = [documents.held_of_file(connection, source, old.file).keys() for old, _ in files]
+        if sum(map(len, names)) <= sources.MOST_GONE * held[source].documents:
+            continue
+        lost = 0
+        for (old, new), of_file in zip(files, names, strict=True):
+            clean_point()
+            lost += len({n[len(old.name) :] for n in of_file} - (_readable(new, scan, settings) if new and of_file else set()))
+        if lost:
+            sources.check_loss(source, lost, held[source].documents, "documents")
+
+
+def _readable(file: File, scan: Scan, settings: Settings) -> set[str]:
+    """The ends of the names of what can be read of a file."""
+    if file.problem:
+        return set()
+    found = read_file(scan.path(file), reader_options(settings))
+    return {_ending(result) for result in found if not isinstance(result, Unreadable)}
+
+
+def _ending(result: Read | Unreadable) -> str:
+    return f"/{result.suffix}" if result.suffix else ""
+
+
+def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str]) -> None:
+    """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
+
+    `arrived` are the names that documents have moved to, with those before, for the history: they are none of new documents. What a
+    person has removed stays out while it is the same. The file is marked as read last: after a crash it is read again, and
+    documents that are the same stay as they are.
+    """
+    with run.engine.connect() as connection:
+        before = documents.of_file(connection, file.source, file.file)
+        # With other settings than then, a document's language may come out otherwise.
+        same_settings = file.reader == sources.reader_of(connection, file)
+        held = documents.held_of_file(connection, file.source, file.file) if same_settings else {}
+        removed = removals.of_file(connection, file)
+    seen: set[str] = set()
+    out: set[str] = set()
+    for batch in batched(results(file, scan, run.settings, held), ROWS_AT_ONCE):
+        out.update(name for name, found in batch if name in removed and removed[name].holds(file, found))
+        seen.update(name for name, _ in batch if name not in out)
+        read = [d for name, d in batch if isinstance(d, Document) and name not in out]
+        aside = [r for name, r in batch if isinstance(r, Rejection) and name not in out]
+        if read or aside:
+            with run.engine.begin() as connection:
+                _save(connection, run.number, read, aside, arrived)
+    with run.engine.begin() as connection:
+        _take_out(connection, run.number, before - seen)
+        removals.keep(connection, file, out)
+        sources.record(connection, [file])
+
+
+def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection], arrived: Mapping[str, str]) -> None:
+    """Store what was read, with the run's record of what changed by it. What was found in another text of a document counts no more."""
+    before = documents.digests_of(connection, [d.document for d in read])
+    changed = [d.document for d in read if before.get(d.document, d.digest) != d.digest]
+    new = [d.document for d in read if d.document not in before]
+    _take_out(connection, run, [r.document for r in aside])
+    stage_marks.forget(connection, changed)
+    documents.save(connection, read, aside)
+    history.record(connection, run, (Change("document-changed", d) for d in changed))
+    history.record(connection, run, (_moved(arrived[d], d) if d in arrived else Change("document-new", d) for d in new))
+
+
+def _moved(old: str, new: str) -> Change:
+    return Change("document-moved", new, gone_id(old))
+
+
+def _take_out(connection: Connection, run: int, names: Collection[str], moved: Collection[str] = ()) -> None:
+    """Forget documents, with the run's record of those that have not `moved`."""
+    held = documents.digests_of(connection, sorted(names))
+    forget(connection, sorted(names))
+    history.record(connection, run, (Change("document-gone", gone_id(d)) for d in sorted(held.keys() - set(moved))))
+
+
+def results(
+    file: File, scan: Scan, settings: Settings, held: Mapping[str, tuple[str, str]]
+) -> Iterator[tuple[str, Document | Rejection | None]]:
+    """The names of what a file holds, each with its document or rejection, None when it is `held` (digest, language) unchanged."""
+    if file.problem:
+        yield file.name, _set_aside(file, file.name, Unreadable("", file.problem))
+        return
+    for result in read_file(scan.path(file), reader_options(settings)):
+        name = file.name + _ending(result)
+        if isinstance(result, Unreadable):
+            yield name, _set_aside(file, name, result)
+            continue
+        digest, language = held.get(name, ("", ""))
+        if language and Document(name, file.source, file.file, result.title, language, result.text, result.metadata).digest == digest:
+            yield name, None  # its language, the costliest thing to find out, is known
+        else:
+            yield name, _document(file, name, result, settings)
+
+
+def _set_aside(file: File, name: str, result: Unreadable) -> Rejection:
+    return Rejection(name, file.source, file.file, result.reason)
+
+
+def _document(file: File, name: str, result: Read, settings: Settings) -> Document | Rejection:
+    language = detect(result.text, settings.default_language)
+    if language not in settings.pipelines:
+        return Rejection(name, file.source, file.file, f"no spaCy pipeline for its language ({language}); set one in spacy_models")
+    return Document(name, file.source, file.file, result.title, language, result.text, result.metadata)
+
+
+def forget(connection: Connection, names: Sequence[str]) -> None:
+    """Take out all that rests on these documents inside one document; entities follow when names are resolved."""
+    for batch in batched(sorted(names), 500):
+        documents.remove(connection, batch)
+        chunks.replace(connection, batch, [])
+        mentions.replace(connection, batch, [])
+        relations.replace(connection, batch, [])
+        document_names.replace(connection, batch, [], [])
+        links.replace(connection, batch, [])
+        model_outputs.use(connection, {owner: [] for name in batch for owner in (f"mentions:{name}", f"relations:{name}")})
+        stage_marks.forget(connection, batch)
+        history.forget_documents(connection, batch)
+
+
+def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> None:
+    """Take out the documents of files that are gone (or were renamed)."""
+    for batch in batched(gone, 200):
+        with run.engine.begin() as connection:
+            names = sorted({name for file in batch for name in documents.of_file(connection, file.source, file.file)})
+            moved = [(old, new) for old, new in scan.moved if old in batch]
+            held = {
+                n: new.name + n[len(old.name) :] for old, new in moved for n in documents.held_of_file(connection, old.source, old.file)
+            }
+            remember_moves(connection, held)
+            removals.forget_files(connection, set(batch) - {old for old, _ in moved})
+            removals.follow(connection, moved)
+            _take_out(connection, run.number, names, held)
+            sources.drop(connection, batch)
+
+
+def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str]:
+    """Give documents their new names where another source came or went; their files are the same and are not read.
+
+    Returns the new names. What was found in these documents is to be found again, from the models' kept outputs.
+    """
+    named: list[str] = []
+    # All at once where one takes the name that another still bears.
+    circular = {old.name for old, _ in renamed} & {new.name for _, new in renamed}
+    for batch in [list(renamed)] if circular else [[pair] for pair in renamed]:
+        with run.engine.begin() as connection:
+            new_names: dict[str, str] = {}
+            for old, new in batch:
+                new_names |= {n: new.name + n[len(old.name) :] for n in documents.of_file(connection, old.source, old.file)}
+            names = sorted(new_names)
+            held = list(documents.load(connection, names))
+            read = [replace(d, document=new_names[d.document]) for d in held]
+            aside = [replace(r, document=new_names[r.document]) for r in documents.rejections(connection) if r.document in new_names]
+            remember_moves(connection, {d.document: new_names[d.document] for d in held})
+            removals.follow(connection, batch)
+            forget(connection, names)
+            documents.save(connection, read, aside)
+            history.record(connection, run.number, (_moved(d.document, new_names[d.document]) for d in held))
+            sources.drop(connection, [old for old, _ in batch])
+            sources.record(connection, [new for _, new in batch])
+        named += [d.document for d in read]
+    return named

@@ -1,0 +1,129 @@
+"""From mentions to entities: grouping inside each document, links to the knowledge sources, then clusters across documents."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from polyonym.flows.home import history
+from polyonym.flows.home.history import Change
+from polyonym.flows.home.knowledge import names_to_ask
+from polyonym.flows.pipeline.loading import stopping
+from polyonym.flows.pipeline.run import Batch, Run
+from polyonym.graph.relations import gather
+from polyonym.ingest.mentions import mentions
+from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.store import stage_marks
+from polyonym.ingest.text import documents
+from polyonym.ingest.text.documents import Document
+from polyonym.resolution.clustering.resolve import Resolved, resolve
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.judgements.splits import with_splits
+from polyonym.resolution.linking import links
+from polyonym.resolution.linking.links import Link
+from polyonym.resolution.linking.wikidata import client as wikidata
+from polyonym.resolution.linking.wikidata.client import Prefetch
+from polyonym.resolution.within_document import document_names
+from polyonym.resolution.within_document.coreference import coreferences
+from polyonym.resolution.within_document.document_entities import DocumentName
+from polyonym.resolution.within_document.document_names import COREFERENT, MentionName
+
+
+def name_batch(run: Run, batch: Batch) -> int:
+    """Name and group the mentions of a batch of documents, as judged; returns how many (document, name) there are."""
+    with run.engine.connect() as connection:
+        texts = list(documents.load(connection, batch.documents))
+        found: dict[str, list[Mention]] = defaultdict(list)
+        held_before = list(mentions.load(connection, batch.documents))
+        for mention in held_before:
+            if mention.label != COREFERENT:  # those are of the model before
+                found[mention.document].append(mention)
+        parts = judgements.split_names(judgements.load(connection))
+    names: list[DocumentName] = []
+    named: list[MentionName] = []
+    for document in texts:
+        held = found[document.document]
+        chains: tuple[tuple[tuple[int, int], ...], ...] = ()
+        if document.language == "en" and run.settings.coreference_model:
+            told = coreferences(run.settings.coreference_model, document, held)
+            held += told.mentions
+            chains = told.chains
+        of_names, of_mentions = _named(document, held, chains, parts)
+        names += of_names
+        named += of_mentions
+    with run.engine.begin() as connection:
+        if run.settings.coreference_model or any(m.label == COREFERENT for m in held_before):
+            mentions.replace(connection, batch.documents, (m for held in found.values() for m in held))
+        document_names.replace(connection, batch.documents, names, named)
+        stage_marks.mark(connection, "names", {d: batch.keys[d] for d in batch.documents})
+    return len(names)
+
+
+def _named(
+    document: Document,
+    found: list[Mention],
+    chains: tuple[tuple[tuple[int, int], ...], ...],
+    parts: Mapping[tuple[str, str, int], str],
+) -> tuple[list[DocumentName], list[MentionName]]:
+    names, named = document_names.group(document, found, chains)
+    own = {key: part for key, part in parts.items() if key[0] == document.document}
+    return with_splits(names, named, found, own) if own else (names, named)
+
+
+def ask_wikidata(run: Run) -> Prefetch:
+    """Ask Wikidata for the names that its cache does not answer. What it does not answer now stays pending; the run goes on."""
+    client = run.knowledge.wikidata
+    with run.engine.begin() as connection:
+        wikidata.purge(connection, names_to_ask(connection))
+        names = [] if client.off else list(names_to_ask(connection))
+    if client.off:
+        run.notes.append(f"Wikidata was not asked: {client.off}")
+        return client.prefetch([])
+    with run.timings.stage("Asking Wikidata", None, "names") as stage:
+        tell = stopping(stage.advance)
+        answer = client.prefetch(names, lambda done, total: tell(done - stage.done))
+    if answer.stopped:
+        run.notes.append(f"Wikidata stays away ({answer.stopped}): {answer.pending:,} names wait for the next run.")
+    elif answer.limited:
+        run.notes.append(
+            f"{answer.pending:,} names wait for the next run: a run asks Wikidata at most so many times (wikidata_requests_per_run)."
+        )
+    elif answer.pending:
+        run.notes.append(f"Wikidata gave no answer for {answer.pending:,} of the names: the next run asks again.")
+    return answer
+
+
+def link_batch(run: Run, batch: Batch) -> int:
+    """Link the names of a batch of documents; returns how many links were made."""
+    knowledge = run.knowledge
+    with run.engine.connect() as connection:
+        texts = list(documents.load(connection, batch.documents))
+        names: dict[str, list[DocumentName]] = {d: [] for d in batch.documents}
+        parts: list[Link] = []
+        for name in document_names.load(connection, batch.documents):
+            if judgements.is_part(name.name):  # a person has said that it is not what the name says
+                parts.append(Link(name.document, name.name, weights_version=knowledge.weights.version))
+            else:
+                names[name.document].append(name)
+    made = links.link_documents(texts, names, knowledge.registry, knowledge.sources, knowledge.weights) + parts
+    with run.engine.begin() as connection:
+        links.replace(connection, batch.documents, made)
+        stage_marks.mark(connection, "links", {d: batch.keys[d] for d in batch.documents})
+    return sum(link.wikidata_id is not None or link.registry_id is not None for link in made)
+
+
+def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
+    """Bring the entities up to date and record what changed, in one transaction: the history loses nothing to a crash."""
+    with run.engine.begin() as connection:
+        result = resolve(connection, keys, run.knowledge.about, run.settings.unite_demonyms)
+        gather(connection)
+        # After a correction amid a run: what these documents' entities rest on is not their present text.
+        stage_marks.forget(connection, sorted(keys.keys() - stage_marks.held(connection, "names").keys()))
+        changes = [
+            *(Change("entity-new", i) for i in result.new),
+            *(Change("entity-gone", i) for i in result.gone),
+            *(Change("entity-merged", old, new) for old, new in result.merged),
+            *(Change("entity-split", old, new) for old, new in result.split),
+            *(Change("link-gained", i, q) for i, q in result.links_gained),
+            *(Change("link-lost", i, q) for i, q in result.links_lost),
+        ]
+        history.record(connection, run.number, changes)
+    return result

@@ -1,0 +1,375 @@
+"""Mentions: the places in a document where something is named."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
+
+from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, whole_number, word_list
+from polyonym.ingest.mentions.gazetteer import Matcher, words
+from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
+from polyonym.ingest.mentions.recognition import RECIPE, Recognition, read, recognise
+from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.ingest.text.common_words import is_common
+from polyonym.ingest.text.documents import Document
+from polyonym.ingest.text.passages import Passage, passages
+from polyonym.ingest.text.sentences import Span, sentences
+
+UNKNOWN = "OTHER"
+"""The label of a name that was found by its tags alone and never by a recogniser."""
+
+LABELS = ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "PER", "MISC", UNKNOWN)
+"""The labels that become mentions by default: all kinds of names, no numbers, no times."""
+
+RULES = 2
+"""Raise when the rules below change what is found: the stage of mentions is then done again."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """`text` is the document's text[start:end]; the sentence's span holds the mention's. Offsets are code points.
+
+    `detectors` says who found it, sorted: "ner:PIPELINE" (a recogniser), "run" (proper-noun tags; "run:PIPELINE" of a second
+    pipeline), "repeat" (a name found elsewhere in the document), "surname" (of a person found there), "pattern" (given by the user).
+    """
+
+    document: str
+    start: int
+    end: int
+    text: str
+    label: str
+    sentence_start: int
+    sentence_end: int
+    detectors: tuple[str, ...]
+
+
+mentions = Table(
+    "mentions",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("start_at", Integer, primary_key=True),
+    Column("end_at", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("sentence_start", Integer, nullable=False),
+    Column("sentence_end", Integer, nullable=False),
+    Column("detectors", Json, nullable=False),
+    info={"owners": ("document",)},
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A document's sentences, and its passages with what the recognisers are asked."""
+
+    sentences: list[Span]
+    passages: list[Passage]
+
+
+def layout(document: Document) -> Layout:
+    """Where the document's sentences and passages lie."""
+    spans = sentences(document.text, document.language)
+    return Layout(spans, passages(document.text, spans))
+
+
+def model_name(pipeline: str) -> str:
+    """Under what name a pipeline's outputs are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
+    return f"recognise-{RECIPE}:{pipeline_version(pipeline)}"
+
+
+def recognise_missing(
+    documents: Sequence[tuple[Document, Layout]], pipeline: str, kept: Mapping[str, bytes], pipelines: Pipelines
+) -> dict[str, bytes]:
+    """Run a pipeline over those passages of `documents` whose payloads are not in `kept`; returns the new payloads by content."""
+    texts = {p.content: document.text[p.start : p.end] for document, where in documents for p in where.passages if p.content not in kept}
+    return dict(zip(texts, pipelines.run(recognise, pipeline, list(texts.values())), strict=True))
+
+
+@dataclass(frozen=True)
+class Recogniser:
+    """A pipeline's payloads by the content of passages, under the name that detectors carry."""
+
+    name: str
+    payloads: Mapping[str, bytes]
+
+
+def find_mentions(
+    document: Document,
+    where: Layout,
+    first: Recogniser,
+    second: Recogniser | None = None,
+    patterns: Matcher | None = None,
+    labels: Sequence[str] = LABELS,
+) -> list[Mention]:
+    """The document's mentions, in order, none overlapping another.
+
+    One recogniser: its spans, mended, plus guarded runs of proper-noun tags that it passed over. With a second one, four
+    voters (each one's spans and tags) and what two of them touch is kept, the second one's spans before the first one's.
+    Then the patterns, of which the longest wins, and what was found once is found wherever it stands. The rules that rest on
+    English spelling (runs, junk, lower-case edges) are for English alone. `labels` are those to keep; patterns are kept whatever theirs.
+    """
+    finder = _Finder(document, where, frozenset(labels))
+    voters = [(first.name, _of_document(where, first))]
+    if second is not None:
+        voters.append((second.name, _of_document(where, second)))
+    finder.add_recognised(voters)
+    if patterns is not None:
+        finder.add_patterns(patterns)
+    finder.add_repeats()
+    return finder.result()
+
+
+def _of_document(where: Layout, recogniser: Recogniser) -> Recognition:
+    whole = Recognition([], [])
+    for passage in where.passages:
+        part = read(recogniser.payloads[passage.content]).moved(passage.start)
+        whole.names.extend(part.names)
+        whole.proper.extend(part.proper)
+    return whole
+
+
+@dataclass
+class _Found:
+    start: int
+    end: int
+    label: str
+    detectors: set[str]
+
+
+class _Finder:
+    def __init__(self, document: Document, where: Layout, labels: frozenset[str]) -> None:
+        self._document = document
+        self._text = document.text
+        self._english = document.language == "en"
+        self._labels = labels
+        self._sentences = where.sentences
+        self._starts = frozenset(s for s, _ in where.sentences)
+        self._ends = frozenset(e for _, e in where.sentences)
+        self._words = words(document.text)
+        self._degrees = degree_spans(document.text) if self._english else []
+        self._numbers: list[Span] = []  # where a recogniser saw a date, a sum or the like
+        self._found: list[_Found] = []  # sorted, never overlapping
+
+    def add_recognised(self, voters: list[tuple[str, Recognition]]) -> None:
+        needed = 1 if len(voters) == 1 else 2
+        runs = [list(_runs(self._text, seen.proper, self._ends)) if self._english else [] for _, seen in voters]
+        spans = [(name, list(self._mended(seen.names, of))) for (name, seen), of in zip(voters, runs, strict=True)]
+        tags = [("run" if i == 0 else f"run:{name}", seen.proper) for i, (name, seen) in enumerate(voters)]
+        self._numbers = sorted((s, e) for _, seen in voters for s, e, label in seen.names if label in _NUMBERS)
+        voices = [(f"ner:{name}", [(s, e) for s, e, _ in of]) for name, of in spans] + tags
+        for name, of in reversed(spans):
+            for start, end, label in of:
+                self._vote(start, end, label, {f"ner:{name}"}, voices if needed > 1 else [], needed)
+        for (tag, _), tagged in zip(tags, runs, strict=True):
+            for run in tagged:
+                guarded = self._guarded_run(*run)
+                if guarded is not None and not _touches(self._numbers, *guarded) and not _touches(self._degrees, *guarded):
+                    self._vote(*guarded, UNKNOWN, {tag}, voices if needed > 1 else [], needed)
+
+        if self._english:
+            self._join()
+
+    def _join(self) -> None:
+        """Put together what belongs to one name: "Cor" and "Klugt" around "van der", "Merck" and "Co Inc" around "and", "20th" and
+        "Armoured Brigade"."""
+        joined: list[_Found] = []
+        for found in self._found:
+            gap = self._text[joined[-1].end : found.start] if joined and found.start - joined[-1].end < 16 else ""
+            particles = _PARTICLES.fullmatch(gap) and "NORP" not in (joined[-1].label, found.label)
+            if particles or (_AND.fullmatch(gap) and _PARTNERS.match(self._text, found.start)):
+                joined[-1].end = found.end
+                joined[-1].detectors |= found.detectors
+            else:
+                joined.append(found)
+        self._found = joined
+        for found in joined:
+            ordinal = _ORDINAL.search(self._text, max(0, found.start - 6), found.start)
+            several = " " in self._text[found.start : found.end]
+            if ordinal and several and found.label in ("ORG", "FAC", UNKNOWN) and not self._overlapping(ordinal.start(), found.start):
+                found.start = ordinal.start()
+            partners = _AND_PARTNERS.match(self._text, found.end)
+            if partners and len(self._overlapping(found.start, partners.end())) == 1:
+                found.end = partners.end()
+
+    def _mended(self, names: Iterable[tuple[int, int, str]], runs: list[Span]) -> Iterator[tuple[int, int, str]]:
+        for start, end, label in names:
+            if label not in self._labels:
+                continue
+            for part in split(self._text, start, end, label, self._ends, self._english):
+                span = mend(self._text, *part, self._starts, self._ends, self._english)
+                if span is not None and not (self._english and self._is_junk(*span, label)):
+                    yield span[0], self._institution_end(span[1], runs), label
+
+    def _institution_end(self, end: int, runs: list[Span]) -> int:
+        """Where a name ends that a recogniser cut short: "Guangzhou" in the run "Guangzhou Opera House"."""
+        at = bisect_right(runs, end, key=lambda r: r[1])
+        if at < len(runs) and runs[at][0] < end and self._text[end] == " ":
+            rest = self._text[end : runs[at][1]].split()
+            if len(rest) <= 3 and rest[-1] in word_list("institution"):
+                return runs[at][1]
+        return end
+
+    def _is_junk(self, start: int, end: int, label: str) -> bool:
+        name = self._text[start:end]
+        if label not in ("GPE", "LOC", "PERSON") and _touches(self._degrees, start, end):
+            return True
+        return is_junk(name) or (start in self._starts and is_common(name, _VERY_COMMON))
+
+    def _vote(self, start: int, end: int, label: str, detectors: set[str], voices: list[tuple[str, list[Span]]], needed: int) -> None:
+        end = whole_number(self._text, start, end)
+        detectors = detectors | {name for name, spans in voices if _touches(spans, start, end)}
+        if len(detectors) >= needed and not self._overlapping(start, end):
+            self._insert(_Found(start, end, label, detectors))
+
+    def _guarded_run(self, start: int, end: int) -> Span | None:
+        """A run without the titles before the name; None when only common words are left or nothing is written like a name."""
+        span = mend(self._text, start, end, self._starts, self._ends, True)
+        while span is not None:
+            start, end = span
+            first, _, rest = self._text[start:end].partition(" ")
+            if rest and first in word_list("title"):
+                span = mend(self._text, start + len(first), end, self._starts, self._ends, True)
+                continue
+            name = self._text[start:end]
+            if (not name[0].isupper() and not name[0].isdigit()) or is_junk(name):
+                return None
+            parts = _WORDS.findall(name)
+            # A sentence's first word has its capital for nothing, and one word is a weaker sign than two.
+            usual = _COMMON if start in self._starts and len(parts) == 1 else _OFTEN_COMMON if len(parts) == 1 else _VERY_COMMON
+            if not parts or all(is_common(p, usual) or not p[0].isupper() or p in word_list("title") for p in parts):
+                return None
+            return span
+        return None
+
+    def add_patterns(self, patterns: Matcher) -> None:
+        for start, end, label in patterns.find(self._words):
+            others = self._overlapping(start, end)
+            same = next((o for o in others if (o.start, o.end) == (start, end)), None)
+            if same is not None:
+                same.label = same.label if label == UNKNOWN else label
+                same.detectors.add("pattern")
+            elif all(o.end - o.start < end - start for o in others):
+                for other in others:
+                    self._found.remove(other)
+                self._insert(_Found(start, end, label, {"pattern"}))
+
+    def add_repeats(self) -> None:
+        names: dict[str, Counter[str]] = {}
+        surnames: dict[str, None] = {}
+        for found in self._found:
+            name = self._text[found.start : found.end]
+            if name[0].isupper() or name[0].isdigit() or any(c.isupper() for c in name):
+                names.setdefault(name, Counter())[found.label] += 1
+            if found.label in ("PERSON", "PER") and (surname := self._surname(name)):
+                surnames[surname] = None
+        known = {name: min(c, key=lambda label: (label == UNKNOWN, -c[label], label)) for name, c in names.items()}
+        for found in self._found:
+            if found.label == UNKNOWN:
+                found.label = known[self._text[found.start : found.end]]
+        persons = {name for name, label in known.items() if label in ("PERSON", "PER")} | set(surnames)
+        named_inside = {self._text[f.start : f.end] for f in self._found if f.start not in self._starts}
+        only_surnames = {s: "PERSON" for s in surnames if s not in known}
+        for detector, of in (("repeat", known), ("surname", only_surnames)):
+            places = [
+                p for p in Matcher(of).find(self._words) if not self._overlapping(p[0], p[1]) and not _touches(self._numbers, p[0], p[1])
+            ]
+            named_inside |= {self._text[start:end] for start, end, _ in places if start not in self._starts}
+            for start, end, label in places:
+                name = self._text[start:end]
+                if not self._english or (
+                    self._may_be_person(start, name, named_inside) if name in persons else self._may_be_name(start, name)
+                ):
+                    self._insert(_Found(start, end, label, {detector}))
+
+    def _surname(self, name: str) -> str | None:
+        parts = name.split()
+        while len(parts) > 1 and parts[-1].rstrip(",") in word_list("generation"):
+            parts.pop()
+        if len(parts) < 2 or len(parts[-1]) < 3 or not parts[-1][0].isupper() or parts[-1] in word_list("title"):
+            return None
+        return parts[-1].removesuffix("'s").removesuffix("’s")
+
+    def _may_be_person(self, start: int, name: str, named_inside: set[str]) -> bool:
+        """A person's name that is a common word ("Jobs") needs a place inside a sentence before it counts at the start of one."""
+        return start not in self._starts or name in named_inside or not is_common(name, _FUNCTION_WORD)
+
+    def _may_be_name(self, start: int, name: str) -> bool:
+        return not all(is_common(w, _VERY_COMMON) for w in _WORDS.findall(name)) and not (start in self._starts and is_common(name))
+
+    def _overlapping(self, start: int, end: int) -> list[_Found]:
+        first = bisect_right(self._found, start, key=lambda f: f.end)
+        last = bisect_left(self._found, end, key=lambda f: f.start)
+        return self._found[first:last]
+
+    def _insert(self, found: _Found) -> None:
+        self._found.insert(bisect_left(self._found, found.start, key=lambda f: f.start), found)
+
+    def result(self) -> list[Mention]:
+        starts = [s for s, _ in self._sentences]
+        result = []
+        for found in self._found:
+            if found.label == UNKNOWN and UNKNOWN not in self._labels and "pattern" not in found.detectors:
+                continue
+            first = max(0, bisect_right(starts, found.start) - 1)
+            last = max(0, bisect_left(starts, found.end) - 1)
+            sentence = (self._sentences[first][0], self._sentences[last][1])
+            text = self._text[found.start : found.end]
+            result.append(
+                Mention(self._document.document, found.start, found.end, text, found.label, *sentence, tuple(sorted(found.detectors)))
+            )
+        return result
+
+
+# How much likelier a word must be in lower case (natural logarithm) to count as common; chosen on the sets named in benchmarks/detection.py.
+_COMMON, _OFTEN_COMMON, _VERY_COMMON, _FUNCTION_WORD = 0.0, 1.5, 2.0, 3.0
+_NUMBERS = frozenset(("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "CARDINAL", "ORDINAL"))
+_PARTICLES = re.compile(r"\s(?:(?:van|von|vom|der|de|den|del|della|di|da|do|dos|das|du|la|le|bin|ibn|zu|zur|ter|ten|e|y)\s)+")
+_ORDINAL = re.compile(r"(?<!\w)\d{1,3}(?:st|nd|rd|th) \Z")  # of a brigade, a court
+_AND = re.compile(r"\s(?:and|&)\s")
+_PARTNERS = re.compile(r"(?:Co|Company|Sons|Bros|Brothers|Partners|Associates)\b")
+_AND_PARTNERS = re.compile(rf"{_AND.pattern}{_PARTNERS.pattern}(?:,? (?:Inc|Ltd|Corp|Plc)\b)?")
+_WORDS = re.compile(r"[^\W\d_]+")
+_JOINED = re.compile(r"[ \t\u00a0]?|-|[ ]?&[ ]?|\n|\. ?")
+
+
+def _touches(spans: list[Span], start: int, end: int) -> bool:
+    """Whether any of `spans` (sorted, never overlapping) shares a character with [start, end)."""
+    at = bisect_right(spans, start, key=lambda s: s[1])
+    return at < len(spans) and spans[at][0] < end
+
+
+def _runs(text: str, proper: list[Span], sentence_ends: frozenset[int]) -> Iterator[Span]:
+    """Tokens tagged as proper nouns, joined where only a space, hyphen, ampersand or wrapped line lies between."""
+    current: Span | None = None
+    for start, end in proper:
+        if current is not None and _JOINED.fullmatch(text[current[1] : start]) and current[1] not in sentence_ends:
+            current = (current[0], end)
+            continue
+        if current is not None:
+            yield current
+        current = (start, end)
+    if current is not None:
+        yield current
+
+
+def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Mention]) -> None:
+    """Store `rows` in place of all mentions of `documents`."""
+    delete_where_in(connection, mentions.c.document, documents)
+    renamed = {"start": "start_at", "end": "end_at"}
+    insert_rows(connection, mentions, ({renamed.get(name, name): value for name, value in vars(m).items()} for m in rows))
+
+
+def load(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[Mention]:
+    """The mentions of these documents (all without), sorted by document and place within batches."""
+    statement = select(mentions).order_by(mentions.c.document, mentions.c.start_at, mentions.c.end_at)
+    rows: Iterable[Row[Any]] = (
+        connection.execute(statement) if documents is None else select_where_in(connection, statement, mentions.c.document, documents)
+    )
+    for r in rows:
+        yield Mention(r.document, r.start_at, r.end_at, r.text, r.label, r.sentence_start, r.sentence_end, tuple(r.detectors))

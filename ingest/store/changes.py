@@ -1,0 +1,127 @@
+"""How often each table has changed, and whose rows: what rests on what has no new edition need not be made, or compared, again.
+
+Counted where statements are executed, so that nobody who writes has to remember it: every transaction that changed rows of a
+table gives it the next edition as it commits, and so it does their owners, where the table names the columns that tell whose a
+row is (`info={"owners": (...)}`: a document, an entity, a community).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Connection, Engine, Table, Text, delete, event, insert, select, update
+
+from polyonym.ingest.store.tables import batched, facts, get_fact, insert_rows, metadata, set_fact
+
+editions = Table(
+    "editions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("edition", BigInteger, nullable=False),
+    Column("known_from", BigInteger, nullable=False),  # whose rows were changed by later editions is known
+)
+
+touched = Table(
+    "touched",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("edition", BigInteger, nullable=False),
+)
+
+Editions = dict[str, int | str]
+"""Of tables; and what else something was made from: settings, versions of rules."""
+
+_CHANGED = "changed tables"
+_OURS = (editions, touched, facts)
+
+
+def count_editions(engine: Engine) -> None:
+    """From now on the tables that are changed over this engine get new editions."""
+    event.listen(engine, "before_execute", _note_owners)
+    event.listen(engine, "after_execute", _note)
+    event.listen(engine, "commit", _count)
+    event.listen(engine, "rollback", lambda connection: connection.info.pop(_CHANGED, None))
+
+
+def _note_owners(connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> None:
+    """Whose rows a statement is about to change, while those that it deletes are still there."""
+    owners = statement.table.info.get("owners", ()) if getattr(statement, "is_dml", False) else ()
+    if not owners:
+        return
+    found: set[str] = set()
+    if statement.is_insert:
+        rows = many or [one]
+        for column in owners:
+            found.update([row[column] for row in rows])
+    else:
+        changed = select(*(statement.table.c[column] for column in owners)).distinct()
+        for row in connection.execute(changed if statement.whereclause is None else changed.where(statement.whereclause)):
+            found.update(row)
+    if found:  # a statement that changes nothing makes no edition
+        connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set()).update(found)
+
+
+def _note(connection: Connection, statement: Any, _many: Any, _one: Any, _options: Any, result: Any) -> None:
+    if getattr(statement, "is_dml", False) and statement.table not in _OURS and result.rowcount != 0:
+        connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set())
+
+
+def _count(connection: Connection) -> None:
+    changed: dict[str, set[str]] = connection.info.pop(_CHANGED, {})
+    if not changed:
+        return
+    rows = connection.execute(select(editions.c.name, editions.c.edition).where(editions.c.name.in_(sorted(changed))))
+    next_ = dict.fromkeys(changed, 1) | {r.name: r.edition + 1 for r in rows}
+    for name in sorted(changed):
+        if next_[name] > 1:
+            connection.execute(update(editions).where(editions.c.name == name).values(edition=next_[name]))
+        else:
+            connection.execute(insert(editions).values(name=name, edition=1, known_from=0))
+        for batch in batched(sorted(changed[name]), 500):
+            connection.execute(delete(touched).where(touched.c.name == name, touched.c.owner.in_(batch)))
+        insert_rows(connection, touched, ({"name": name, "owner": o, "edition": next_[name]} for o in sorted(changed[name])))
+
+
+def editions_of(connection: Connection, tables: Iterable[Table]) -> Editions:
+    """The editions of these tables, what this transaction has changed included; 0 for one that nothing was ever written into."""
+    _count(connection)
+    names = _names(tables)
+    rows = connection.execute(select(editions.c.name, editions.c.edition).where(editions.c.name.in_(names)))
+    held = {r.name: r.edition for r in rows}
+    return {name: held.get(name, 0) for name in names}
+
+
+def owners_since(connection: Connection, tables: Iterable[Table], before: Mapping[str, int | str]) -> set[str] | None:
+    """Whose rows of these tables have changed since the editions `before`, by this transaction too; None when that is not known."""
+    _count(connection)
+    found: set[str] = set()
+    names = _names(tables)
+    rows = connection.execute(select(editions.c.name, editions.c.known_from).where(editions.c.name.in_(names)))
+    known_from = {r.name: r.known_from for r in rows}
+    for name in names:
+        since = before.get(name)
+        if not isinstance(since, int) or since < known_from.get(name, 0):
+            return None
+        found.update(connection.scalars(select(touched.c.owner).where(touched.c.name == name, touched.c.edition > since)))
+    return found
+
+
+def forget_owners(connection: Connection) -> None:
+    """Drop whose rows were changed by all editions so far: what was last made from earlier ones will have to look at everything."""
+    connection.execute(update(editions).values(known_from=editions.c.edition))
+    connection.execute(delete(touched))
+
+
+def _names(tables: Iterable[Table]) -> list[str]:
+    return sorted({str(t.name) for t in tables})  # (not the subclass of str that knows of quotes)
+
+
+def seen(connection: Connection, what: str) -> Editions:
+    """The editions from which `what` was last made, {} when it never was."""
+    held: Editions = get_fact(connection, f"seen:{what}", {})
+    return held
+
+
+def see(connection: Connection, what: str, made_from: Editions) -> None:
+    """Remember from which editions `what` was made."""
+    set_fact(connection, f"seen:{what}", made_from)

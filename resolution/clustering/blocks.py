@@ -1,0 +1,184 @@
+"""Blocks: which units of different documents may meet at all. Two units without a shared key, by however many steps, never do.
+
+A key is a string. Most keys join all units that carry them. A key that starts with `~` gathers spellings that might be slips
+of one name; there only units whose heads really differ by a slip meet, so that one slip does not drag a whole neighbourhood in. In
+the same way only units of names that are alike meet under a key that starts with `?`, an item that both may be linked to.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from polyonym.resolution.names.comparison import alike
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_slip
+from polyonym.resolution.names.persons import is_given_name
+from polyonym.resolution.names.tables import places, squash
+from polyonym.resolution.within_document.document_entities import Unit, UnitKey
+
+# Names of a unit that mean something outside their document. A given name or "the Court" does not.
+_LOCAL_RULES = frozenset({"given name", "generic head", "plural"})
+
+
+def linking_names(unit: Unit) -> list[str]:
+    """The unit's names under which other documents may know the same thing, the head first."""
+    rest = (n.name for n in unit.names if n.name != unit.head and n.rule not in _LOCAL_RULES and not is_generic(n.name))
+    return [unit.head, *sorted(rest)]
+
+
+def people_of(unit: Unit) -> str:
+    """The singular of a name that most of its labels take for a people's or a faith's ("hindus" to "hindu"); else ""."""
+    labels = unit.labels
+    return unit.head.removesuffix("s") if labels.get("NORP", 0) * 2 > sum(labels.values()) and len(unit.head) > 4 else ""
+
+
+def word_key(head: str) -> str:
+    """A name's words in the order of the alphabet, without small words ("ministry of finance", "finance ministry"; not where order tells
+    institutions apart) and without a plural s, unless the name may be a person's ("Owens" is not "Owen"). What firms and services leave off
+    behind two words or more is left off ("midland freight company").
+    """
+    tokens = head.split()
+    while len(tokens) > 2 and (tokens[-1] in _LEFT_OFF or (tokens[-1] == "department" and tokens[-2] in ("police", "fire"))):
+        tokens = tokens[:-1]
+    if not is_given_name(tokens[0]):
+        if not _ORDERED.intersection(tokens):
+            tokens = [t for t in tokens if t not in ("of", "the", "for")]
+        tokens = [t.removesuffix("s") if len(t) > 3 else t for t in tokens]
+    return " ".join(sorted(tokens)) or head
+
+
+_LEFT_OFF = frozenset({"company", "companies", "corporation", "group", "holding", "holdings", "organization", "enterprises"})
+_ORDERED = frozenset({"university", "college", "school", "institute", "bank", "republic"})
+
+
+def without_country(head: str) -> str:
+    """The name without the country in front ("united states food and drug administration"), where three words or more are left; else ""."""
+    tokens = head.split()
+    for size in (1, 2):
+        if len(tokens) >= size + 3 and " ".join(tokens[:size]) in places().names:
+            return " ".join(tokens[size:])
+    return ""
+
+
+def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
+    """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
+    if is_generic(unit.head):
+        return frozenset({f"only:{unit.document}\x1f{unit.head}"})
+    keys = {f"name:{n}" for n in [*linking_names(unit), unit.surname, without_country(unit.head)] if n}
+    tokens = unit.head.split()
+    if len(tokens) > 1:
+        keys.add("spelling:" + squash(unit.head))
+        keys.add("words:" + word_key(unit.head))
+    if unit.wikidata_id:
+        keys.add("wikidata:" + unit.wikidata_id)
+    if unit.item:
+        keys.add("?" + unit.item)
+    if unit.registry_id:
+        keys.add("registry:" + unit.registry_id)
+    if people := people_of(unit):
+        keys.add("people:" + people)
+    if demonyms and (country := demonym_of(unit.head)):
+        keys.add("name:" + country)
+    if "," in unit.head:
+        keys.add("name:" + unit.head.partition(",")[0])
+    return frozenset(keys) | slip_keys(unit.head)
+
+
+@lru_cache(maxsize=100_000)
+def slip_keys(head: str) -> frozenset[str]:
+    """Keys that a name shares with its slips: its first letter and consonants (for what goes wrong with vowels, doubled or exchanged letters),
+    and all its letters but one of the consonants (for one left out or mistaken).
+    """
+    letters = squash(head)
+    if len(letters) < 7 or any(c.isdigit() for c in letters):
+        return frozenset()
+    consonants = [i for i in range(1, len(letters)) if letters[i] not in "aeiouywh"]
+    skeleton = letters[0]
+    for i in consonants:
+        if letters[i] != skeleton[-1]:
+            skeleton += letters[i]
+    keys = {"~" + letters[:i] + letters[i + 1 :] for i in consonants} | {"~" + letters}
+    return frozenset(keys | {"~:" + skeleton} if len(skeleton) > 3 else keys)
+
+
+_VERIFIED = ("~", "?")
+
+
+def _meet(key: str, a: str, b: str) -> bool:
+    """Whether units of two heads meet under a key that asks for more than that both have it."""
+    return is_slip(a, b) if key.startswith("~") else alike(a, b)
+
+
+def closure(
+    changed: Iterable[str],
+    units_of: Callable[[Sequence[str]], Mapping[str, Sequence[UnitKey]]],
+    keys_of: Callable[[Sequence[UnitKey]], Mapping[UnitKey, Iterable[str]]],
+) -> frozenset[UnitKey]:
+    """All units of the blocks that any of the `changed` keys touches.
+
+    `changed` holds the keys of changed units, those from before the change and those from after it. `units_of` answers, for keys,
+    which units carry them; `keys_of`, for units, which keys they carry.
+    """
+    seen_keys = set(changed)
+    holders: dict[str, list[UnitKey]] = defaultdict(list)
+    units: set[UnitKey] = set()
+    # A changed unit may be gone: through such keys every unit that carries them counts as touched, verified or not.
+    wanted = sorted(seen_keys)
+    fresh = {u for found in units_of(wanted).values() for u in found}
+    while fresh:
+        units |= fresh
+        keys_of_fresh = keys_of(sorted(fresh))
+        keys = {k for ks in keys_of_fresh.values() for k in ks}
+        found_of = units_of(sorted(keys - seen_keys))
+        seen_keys |= keys
+        for key in sorted(found_of):
+            holders[key] = sorted(set(holders[key]) | set(found_of[key]))
+        reached: set[UnitKey] = set()
+        for unit in fresh:
+            for key in keys_of_fresh.get(unit, ()):
+                if key.startswith(_VERIFIED):
+                    reached.update(u for u in holders[key] if u not in units and _meet(key, u[1], unit[1]))
+                else:
+                    reached.update(holders[key])
+        fresh = reached - units
+    return frozenset(units)
+
+
+def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), demonyms: bool = False) -> list[list[Unit]]:
+    """The units cut into blocks, each sorted by unit key, in the order of their first unit. Near linear in the number of units."""
+    ordered = sorted(units, key=lambda u: u.key)
+    parent = list(range(len(ordered)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    def join(i: int, j: int) -> None:
+        a, b = find(i), find(j)
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+
+    first: dict[str, int] = {}
+    verified: dict[str, dict[str, int]] = {}  # the keys of several heads; few are
+    for i, unit in enumerate(ordered):
+        for key in block_keys(unit, demonyms):
+            j = first.setdefault(key, i)
+            if not key.startswith(_VERIFIED):
+                join(j, i)
+            elif ordered[j].head != unit.head:
+                verified.setdefault(key, {ordered[j].head: j}).setdefault(unit.head, i)
+    for key, by_head in verified.items():
+        heads = list(by_head.items())
+        for n, (a, i) in enumerate(heads):
+            for b, j in heads[n + 1 :]:
+                if find(i) != find(j) and _meet(key, a, b):
+                    join(i, j)
+    index = {u.key: i for i, u in enumerate(ordered)}
+    for left, right in same:
+        if left in index and right in index:
+            join(index[left], index[right])
+    members: dict[int, list[Unit]] = {}
+    for i, unit in enumerate(ordered):
+        members.setdefault(find(i), []).append(unit)
+    return list(members.values())

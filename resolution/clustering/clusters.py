@@ -1,0 +1,399 @@
+"""Which units of different documents are one thing. Pure: the answer for a block depends on the units of that block alone.
+
+Evidence is used best first: what people judged, confident links, equal names, variants of full names, likely links of names that are alike,
+short names and their owners.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from typing import Any
+
+from polyonym.ingest.text.common_words import is_common
+from polyonym.resolution.clustering.blocks import blocks, linking_names, people_of, slip_keys, without_country, word_key
+from polyonym.resolution.clustering.canonical_names import canonical_name
+from polyonym.resolution.clustering.constraints import Partition
+from polyonym.resolution.clustering.contexts import Context, Nearness, nearest
+from polyonym.resolution.decisions import Decision
+from polyonym.resolution.judgements.judgements import Constraints
+from polyonym.resolution.names.comparison import alike
+from polyonym.resolution.names.entity_types import majority, type_of
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_slip
+from polyonym.resolution.names.persons import (
+    PersonParts,
+    given_keys,
+    is_given_name,
+    is_surname,
+    may_be_one_person,
+    person_parts,
+    specificity,
+)
+from polyonym.resolution.names.tables import squash
+from polyonym.resolution.within_document.document_entities import Unit
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Units that are one thing."""
+
+    units: tuple[tuple[str, str], ...]  # sorted unit keys (document, head)
+    name: str
+    type: str
+    wikidata_id: str | None = None
+    registry_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The clusters of one or more blocks, with the decisions that made them."""
+
+    clusters: list[Cluster]
+    decisions: list[Decision]
+
+
+CLUSTERING_VERSION = 8
+"""Raise when a rule changes what `solve` answers."""
+
+MARGIN = 0.01
+"""By how much the nearest owner's context must beat the next one's, and by at least a quarter of that."""
+DOMINANT = 2
+"""How many times as many documents must use an organisation's short name for one owner as for the next."""
+
+
+def solve(units: Sequence[Unit], constraints: Constraints, context: Context, demonyms: bool = False) -> Solution:
+    """Clusters of the units of one or more whole blocks, and the decisions behind them.
+
+    `context(document)` gives the content words of a document (see contexts.content_words); it is asked only where a short name
+    has several owners. `demonyms` unites a people's name with its country. The result does not depend on the order of `units`, and
+    equals the union of the results for single blocks.
+    """
+    clusters: list[Cluster] = []
+    decisions: list[Decision] = []
+    for block in blocks(units, sorted(constraints.same), demonyms):
+        if len(block) == 1:
+            clusters.append(_cluster(block, {block[0].wikidata_id} - {None}, {block[0].registry_id} - {None}, ()))
+            continue
+        solver = _Block(block, constraints, context, demonyms)
+        solver.solve()
+        clusters += solver.clusters()
+        decisions += solver.decisions
+    return Solution(sorted(clusters, key=lambda c: c.units), sorted(decisions, key=lambda d: (d.scope, d.kind, d.names, d.verdict)))
+
+
+def firm_type(unit: Unit) -> str:
+    """The unit's type where its document leaves no doubt (PERSON or PLACE), else OTHER, which goes with everything.
+
+    A recogniser's single label is noise; a person's full name, or the same label again and again, is none.
+    """
+    labels = unit.labels
+    total = sum(labels.values())
+    types = {type_of(label) for label in labels}
+    if len(types) > 1 or not types <= {"PERSON", "PLACE"}:
+        return "OTHER"
+    type_ = types.pop()
+    person, place = is_given_name(unit.head.split()[0]) or is_surname(unit.head), is_place_name(unit.head)
+    if type_ == "PERSON" and (unit.surname or (total > 2 and (person or not place))):
+        return "PERSON"
+    if type_ == "PLACE" and (place or (total > 2 and not person)):
+        return "PLACE"
+    return "OTHER"
+
+
+class _Block:
+    """One block while it is solved."""
+
+    def __init__(self, units: list[Unit], constraints: Constraints, context: Context, demonyms: bool):
+        self.units = units
+        self.context = context
+        self.demonyms = demonyms
+        self.partition = Partition(units, constraints, firm_type)
+        self.decisions: list[Decision] = []
+        self.heads: dict[str, list[int]] = {}
+        for i, u in enumerate(units):
+            self.heads.setdefault(u.head, []).append(i)
+        self.owners = self._owners()
+
+    def solve(self) -> None:
+        for i, j in self.partition.judged_same:
+            if self.partition.find(i) != self.partition.find(j) and self.partition.join(i, j):
+                self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
+        self._same_ids()
+        short = [h for h in self.heads if h in self.owners]
+        for head in sorted(self.heads):
+            if head not in self.owners:
+                self._same_name(head, self.heads[head])
+        if len(self.heads) > 1:
+            self._variants()
+            self._alike_of_one_item()
+        for head in sorted(short, key=lambda h: (-len(h.split()), -len(h), h)):
+            self._short_name(head)
+        if self.demonyms:
+            self._demonyms()
+
+    def _owners(self) -> dict[str, list[int]]:
+        """Short names, with the units of longer names that they are short for."""
+        owners: dict[str, list[int]] = {}
+        for i, u in enumerate(self.units):
+            names = {*linking_names(u)[1:], u.surname, u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
+            for name in names:
+                owners.setdefault(name, []).append(i)
+        return owners
+
+    def _same_ids(self) -> None:
+        for kind, verdict in (("wikidata_id", "same Wikidata item"), ("registry_id", "same registry entry")):
+            by_id: dict[str, list[int]] = {}
+            for i, u in enumerate(self.units):
+                if value := getattr(u, kind):
+                    by_id.setdefault(value, []).append(i)
+            for value, members in sorted(by_id.items()):
+                if len(members) > 1:
+                    self._join(self.units[members[0]].head, members, verdict, {kind: value})
+
+    def _alike_of_one_item(self) -> None:
+        """Names that are alike, of units that may be linked to one item though none is surely: "ibm", "international business machines"."""
+        by_item: dict[str, dict[str, int]] = {}
+        for i, u in enumerate(self.units):
+            if u.item and not is_generic(u.head):
+                by_item.setdefault(u.item, {}).setdefault(u.head, i)
+        for item, heads in sorted(by_item.items()):
+            for a, b in combinations(sorted(heads), 2):
+                if alike(a, b):
+                    self._join(a, [heads[a], heads[b]], "linked to one item, and alike", {"names": [a, b], "item": item})
+
+    def _same_name(self, head: str, members: list[int]) -> None:
+        """One node per name. Units with a confident link come first; those without go to the node that most of them make."""
+        if is_generic(head) or len(members) == 1:
+            return
+        linked = [i for i in members if self.partition.cluster(i).wikidata or self.partition.cluster(i).registry]
+        nodes = self.partition.join_all(linked)
+        rest = [i for i in members if self.partition.find(i) not in nodes]
+        if len(nodes) > 1 and rest:
+            self._several(head, rest, {r: [i for i in linked if self.partition.find(i) == r] for r in nodes})
+            return
+        self._join(head, members, "same name", {"documents": len(members)})
+
+    def _variants(self) -> None:
+        """Full names: the same letters or words in another arrangement, slips, persons with other forms of their given names."""
+        self._same_key(squash, "same letters")
+        self._same_key(word_key, "same words")
+        self._peoples()
+        self._persons()
+        self._slips()
+
+    def _same_key(self, key: Callable[[str], str], verdict: str) -> None:
+        same: dict[str, list[str]] = {}
+        for head in sorted(self.heads):
+            if not is_generic(head) and len(head.split()) > 1:
+                same.setdefault(key(head), []).append(head)
+        for heads in same.values():
+            if len(heads) > 1:
+                self._join(heads[0], [i for h in heads for i in self.heads[h]], verdict, {"names": heads})
+
+    def _peoples(self) -> None:
+        members: dict[str, list[int]] = {}
+        for i, unit in enumerate(self.units):
+            if people := people_of(unit):
+                members.setdefault(people, []).append(i)
+        for found in members.values():
+            names = sorted({self.units[i].head for i in found})
+            if len(names) > 1:
+                self._join(names[0], found, "singular and plural", {"names": names})
+
+    def _persons(self) -> None:
+        """Each full name of a surname, the fuller first, to the one fuller name that it can be short for."""
+        by_surname: dict[str, list[tuple[str, PersonParts]]] = {}
+        for head, members in self.heads.items():
+            parts = person_parts(head) if any(self.units[i].surname for i in members) else None
+            if parts:
+                by_surname.setdefault(parts.last, []).append((head, parts))
+        for people in by_surname.values():
+            people.sort(key=lambda p: specificity(p[1]), reverse=True)
+            filed: dict[str, list[tuple[str, PersonParts]]] = {}
+            for head, parts in people:
+                under, looked_for = given_keys(parts.given[0])
+                found = {h: p for key in sorted(looked_for) for h, p in filed.get(key, ())}
+                fuller = [h for h, p in found.items() if may_be_one_person(p, parts)]
+                for key in under | {f"={w}" for w in parts.words[1:-1]}:
+                    filed.setdefault(key, []).append((head, parts))
+                roots = self.partition.roots(self.heads[h][0] for h in fuller)
+                if len(roots) == 1:
+                    self._join_variant(head, fuller[0], "fuller name of a person", lambda a, b: _may_be_one_person(a, b))
+
+    def _slips(self) -> None:
+        by_key: dict[str, list[str]] = {}
+        for head in sorted(self.heads):
+            for key in slip_keys(head):
+                by_key.setdefault(key, []).append(head)
+        pairs = {(a, b) for heads in by_key.values() for n, a in enumerate(heads) for b in heads[n + 1 :] if is_slip(a, b)}
+        for a, b in sorted(pairs):
+            self._join_variant(a, b, "slip of the pen", _may_be_slip)
+
+    def _join_variant(self, a: str, b: str, verdict: str, alike: Callable[[str, str], bool]) -> None:
+        """Unite two names that are alike, if every variant already in the one's cluster is like every one in the other's."""
+        i, j = self.heads[a][0], self.heads[b][0]
+        left, right = self.partition.cluster(i).variants | {a}, self.partition.cluster(j).variants | {b}
+        if all(x == y or alike(x, y) for x in left for y in right):
+            self._join(a, [i, j], verdict, {"names": [a, b]})
+            self.partition.cluster(i).variants |= left | right
+
+    def _short_name(self, head: str) -> None:
+        """A short name in documents that do not say what it is short for: to its owner, by context where it has several."""
+        members = self.heads[head]
+        if is_generic(head):
+            return
+        people: list[int] = []
+        others: list[int] = []
+        for i in self.owners[head]:
+            (people if head == self.units[i].surname and self._rule(i, head) in ("", "surname") else others).append(i)
+        labels: Counter[str] = Counter()
+        for i in members:
+            labels.update(self.units[i].labels)
+        if people and others:
+            people, others = (people, []) if majority(labels) == "PERSON" else ([], others)
+        if people and not self._may_be_surname(head, labels, people):
+            people = []
+        places_ = [i for i in members if people and firm_type(self.units[i]) == "PLACE"]
+        members = [i for i in members if i not in places_]
+        self._same_name(head, places_)
+        owners: dict[int, list[int]] = defaultdict(list)
+        # What the registry knows by its short name is nobody's short form; it may itself be what another document means.
+        settled = [i for i in members if self.partition.cluster(i).registry]
+        members = [i for i in members if i not in settled]
+        for i in [*(people or others), *settled]:
+            owners[self.partition.find(i)].append(i)
+        if not owners or not members:
+            self._same_name(head, members)
+        elif len(owners) == 1:
+            root = next(iter(owners))
+            verdict = "only owner of the surname" if people else "only owner of the short name"
+            self._join(head, [root, *members], verdict, {"owner": self.units[root].head})
+        else:
+            self._several(head, members, owners, dominant=not people)
+
+    def _rule(self, i: int, name: str) -> str:
+        """Why a unit has a name besides its head; "" when it has not."""
+        return next((n.rule for n in self.units[i].names if n.name == name), "")
+
+    def _may_be_surname(self, head: str, labels: Mapping[str, int], people: Sequence[int]) -> bool:
+        """Whether a word that stands alone is the surname of people elsewhere, though recognisers may not take it for a person's.
+
+        A firm with its founder's name stands alone in many documents and with him in few.
+        """
+        called = sum(labels.values()) - labels.get("OTHER", 0)
+        if called and labels.get("PERSON", 0) * 2 >= called:
+            return True
+        sure = len(people) > 1 or is_given_name(self.units[people[0]].head.split()[0])
+        word = is_place_name(head) or (is_common(head) and len(people) < 3)
+        return sure and not word and len(self.heads[head]) <= 2 * len(people)
+
+    def _several(self, head: str, members: list[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
+        """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""
+        ranked = sorted(owners, key=lambda r: (-len(owners[r]), self.units[r].key))
+        if dominant and len(owners[ranked[0]]) >= DOMINANT * len(owners[ranked[1]]):
+            self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
+            return
+        nearness = Nearness((self.units[i].document for i in chain(members, *owners.values())), self.context)
+        for owner, held in owners.items():
+            for i in held:
+                nearness.add(owner, self.units[i].document)
+        doubtful: dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]] = {}
+        left = members
+        # Once more with the documents that the first round has added to each owner's: a story names somebody in full in few of its documents.
+        for _ in range(2):
+            doubtful = self._join_nearest(head, left, sorted(owners), nearness)
+            if len(doubtful) in (0, len(left)):
+                break
+            left = list(doubtful)
+        for i, (features, candidates) in doubtful.items():
+            self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
+
+    def _join_nearest(
+        self, head: str, members: Sequence[int], owners: Sequence[int], nearness: Nearness
+    ) -> dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
+        """Join each unit to the owner whose documents are clearly nearest to its own, which is then added to them. The units in doubt, with
+        features and candidates.
+        """
+        joined: list[tuple[int, int]] = []
+        doubtful = {}
+        for i in members:
+            scores = nearness.scores(self.units[i].document)
+            order = nearest(scores, owners, 5)
+            candidates = tuple({"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order)
+            first, second = scores.get(order[0], 0.0), scores.get(order[1], 0.0)
+            margin, needed = round(first - second, 3), round(max(MARGIN, second / 4), 3)
+            features = {"margin": margin, "needed": needed, "owners": len(owners)}
+            if margin >= needed and self.partition.join(order[0], i):
+                self._decide("merge", head, [i, order[0]], "nearest context", features, candidates)
+                joined.append((order[0], i))
+            else:
+                doubtful[i] = (features, candidates)
+        for owner, i in joined:
+            nearness.add(owner, self.units[i].document)
+        return doubtful
+
+    def _demonyms(self) -> None:
+        for head, members in sorted(self.heads.items()):
+            country = demonym_of(head)
+            if country in self.heads:
+                self._join(head, [*self.heads[country], *members], "people of a country", {"country": country})
+
+    def _join(self, scope: str, members: Sequence[int], verdict: str, features: dict[str, Any]) -> None:
+        before = self.partition.roots(members)
+        if len(before) == 1:
+            return
+        kept = self.partition.join_all(members)
+        if len(kept) < len(before):
+            self._decide("merge", scope, members, verdict, features)
+        if len(kept) > 1:
+            self._decide("split", scope, members, self.partition.obstacle(kept[0], kept[1]), features)
+
+    def _decide(
+        self,
+        kind: str,
+        scope: str,
+        members: Sequence[int],
+        verdict: str,
+        features: Mapping[str, Any],
+        candidates: tuple[dict[str, Any], ...] = (),
+    ) -> None:
+        units = [self.units[i] for i in sorted(set(members))]
+        names = tuple(sorted({u.head for u in units}))
+        spans = tuple({"document": u.document, "start": s[0], "end": s[1]} for u in units[:6] for s in _spans_of_head(u)[:1])
+        self.decisions.append(Decision(scope, kind, names, verdict, candidates, dict(features), "", spans))
+
+    def clusters(self) -> list[Cluster]:
+        """The clusters as they stand."""
+        return [
+            _cluster([self.units[i] for i in sorted(g.members)], g.wikidata, g.registry, self.owners)
+            for g in self.partition.clusters.values()
+        ]
+
+
+def _cluster(units: Sequence[Unit], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]) -> Cluster:
+    """The cluster of these sorted units; `short` holds names that are short for others."""
+    labels: Counter[str] = Counter()
+    for u in units:
+        labels.update(u.labels)
+    name = canonical_name(units, short)
+    return Cluster(tuple(u.key for u in units), name, majority(labels), min(wikidata, default=None), min(registry, default=None))
+
+
+def _may_be_one_person(a: str, b: str) -> bool:
+    left, right = person_parts(a), person_parts(b)
+    return left is not None and right is not None and may_be_one_person(left, right)
+
+
+def _may_be_slip(a: str, b: str) -> bool:
+    """Whether two names are one but for a slip: also a person's with more and with fewer given names, one of them with a slip in the surname."""
+    left, right = person_parts(a), person_parts(b)
+    if is_slip(a, b) or left is None or right is None:
+        return is_slip(a, b)
+    if left.last == right.last:
+        return may_be_one_person(left, right)
+    mended = replace(right, words=(*right.words[:-1], left.last))
+    return is_slip(f"{left.given[0]} {left.last}", f"{left.given[0]} {right.last}") and may_be_one_person(left, mended)
+
+
+def _spans_of_head(unit: Unit) -> list[tuple[int, int]]:
+    return [span for n in unit.names if n.name == unit.head or len(unit.names) == 1 for span in n.evidence]

@@ -1,0 +1,387 @@
+"""Judgements: what people have decided, kept by names and not by ids, so that they outlive every re-run and every model."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations, pairwise, permutations, product
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, Text, delete, select
+
+from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store.tables import Json, insert_rows, metadata
+from polyonym.ingest.text.documents import content_hash
+from polyonym.resolution.linking.knowledge_base import QID
+from polyonym.resolution.linking.links import Link
+from polyonym.resolution.within_document.document_entities import Unit, UnitKey
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What people have judged, in terms of units: pairs that must, and pairs that must not, be one thing."""
+
+    same: frozenset[tuple[tuple[str, str], tuple[str, str]]] = frozenset()
+    different: frozenset[tuple[tuple[str, str], tuple[str, str]]] = frozenset()
+
+
+KINDS = ("same", "different", "link", "split", "rename")
+PART = " §"  # a name's split-off part is the name, this mark and a number
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a judgement speaks of: a normalised name, everywhere or in some documents, of one mention, or of one item only."""
+
+    name: str
+    document: str | None = None
+    ordinal: int | None = None
+    item: str | None = None  # registry or Wikidata id
+    also: tuple[str, ...] = ()  # further documents, for one of several things that bear the name
+
+    def __str__(self) -> str:
+        documents = f" @ {', '.join((self.document, *self.also))}" if self.document else ""
+        text = self.name + documents + (f" #{self.ordinal}" if self.ordinal is not None else "")
+        return text + (f" [{self.item}]" if self.item else "")
+
+    def covers(self, other: "Reference") -> bool:
+        """Whether all that `other`, a reference to one document or to all, speaks of is spoken of here."""
+        return self.means(other.name, other.document) and self.item in (None, other.item)
+
+    def means(self, name: str, document: str | None) -> bool:
+        """Whether this name of this document (None: of all) is spoken of, whatever its item."""
+        return self.name == name and (self.document in (None, document) or document in self.also)
+
+    def replaces(self, other: "Reference") -> bool:
+        """Whether a second word on this takes the place of a first on `other`: the same name everywhere, or in all its documents."""
+        if self.document is None or other.document is None:
+            return replace(self, also=()) == replace(other, also=())
+        return all(self.means(r.name, r.document) for r in other.by_document())
+
+    def by_document(self) -> "list[Reference]":
+        """References to one document each that together speak of the same."""
+        return [replace(self, document=d, also=()) for d in (self.document, *self.also)]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One judgement. `others` is the second side (same, different) or the mentions split off (split); `value` holds the
+    Wikidata id of a link ("" for: no link) or the new name of a rename."""
+
+    kind: str
+    subject: Reference
+    others: tuple[Reference, ...] = ()
+    value: str = ""
+    note: str = ""
+    who: str = ""
+    when: str = ""
+
+    @property
+    def judgement(self) -> str:
+        """The judgement's id: made from what it says, so that importing it twice changes nothing."""
+        sides = (
+            sorted([str(self.subject), *map(str, self.others)])
+            if self.kind in ("same", "different")
+            else [str(self.subject), *map(str, self.others)]
+        )
+        return "j" + content_hash(self.kind, *sides, self.value)[:9]
+
+    def __str__(self) -> str:
+        if self.kind in ("same", "different"):
+            return f"{self.subject} {'=' if self.kind == 'same' else '≠'} {self.others[0]}"
+        if self.kind == "link":
+            return f"{self.subject} → {self.value or 'no item'}"
+        if self.kind == "rename":
+            return f"{self.subject} is called {self.value}"
+        return f"{self.subject} without {', '.join(map(str, self.others))}"
+
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("judgement", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("subject", Json, nullable=False),
+    Column("others", Json, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("made", Text, nullable=False),
+)
+
+
+def load(connection: Connection) -> list[Judgement]:
+    """All judgements, sorted by id."""
+    return [
+        Judgement(row.kind, _reference(row.subject), tuple(map(_reference, row.others)), row.value, row.note, row.who, row.made)
+        for row in connection.execute(select(judgements).order_by(judgements.c.judgement))
+    ]
+
+
+def save(connection: Connection, judgement: Judgement) -> None:
+    """Keep a judgement; one that says the same is replaced."""
+    forget(connection, judgement.judgement)
+    row = {
+        "judgement": judgement.judgement,
+        "kind": judgement.kind,
+        "subject": asdict(judgement.subject),
+        "others": [asdict(o) for o in judgement.others],
+    }
+    insert_rows(
+        connection, judgements, [row | {"value": judgement.value, "note": judgement.note, "who": judgement.who, "made": judgement.when}]
+    )
+
+
+def forget(connection: Connection, judgement_id: str) -> bool:
+    """Take a judgement back; False when there is none of this id."""
+    return bool(connection.execute(delete(judgements).where(judgements.c.judgement == judgement_id)).rowcount)
+
+
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """The form in which judgements are exported."""
+    return {"judgement": judgement.judgement} | asdict(judgement)
+
+
+def from_json(row: Any) -> Judgement:
+    """Read the exported form. Raises WrongUse when it is none."""
+    try:
+        if not isinstance(row, Mapping):
+            raise ValueError("it is no object")
+        if row["kind"] not in KINDS:
+            raise ValueError(f"kind {row['kind']!r} is none of {', '.join(KINDS)}")
+        others = tuple(map(_reference, row.get("others", ())))
+        if row["kind"] in ("same", "different") and len(others) != 1:
+            raise ValueError("it needs exactly one other side")
+        texts = {k: row.get(k) or "" for k in ("value", "note", "who", "when")}
+        if odd := [k for k, text in texts.items() if not isinstance(text, str)]:
+            raise ValueError(f"{odd[0]} is no text")
+        if row["kind"] == "link" and texts["value"] and not QID.fullmatch(texts["value"]):
+            raise ValueError(f"{texts['value']!r} is no Wikidata id")
+        if row["kind"] == "rename" and not texts["value"].strip():
+            raise ValueError("the new name is empty")
+        return Judgement(row["kind"], _reference(row["subject"]), others, **texts)
+    except (KeyError, TypeError, ValueError) as error:
+        raise WrongUse(f"This is no judgement: {row!r} ({error}). Export some to see the form: polyonym judgements export") from error
+
+
+def _reference(row: Mapping[str, Any]) -> Reference:
+    """Read a reference. Raises TypeError or ValueError when it is none."""
+    found = Reference(**{**row, "also": tuple(row.get("also", ()))})
+    kinds = {"name": str, "document": str | None, "ordinal": int | None, "item": str | None}
+    if odd := [k for k, kind in kinds.items() if not isinstance(getattr(found, k), kind)]:
+        raise ValueError(f"the {odd[0]} {getattr(found, odd[0])!r} is of the wrong type")
+    if not found.name or not all(isinstance(d, str) for d in found.also):
+        raise ValueError("a name is empty, or a document's name is no text")
+    return found
+
+
+def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]:
+    """The known judgements that, together, forbid the new one; empty when nothing does.
+
+    Two things are bound by "same" and by links to one item; they are kept apart by "different", by a split, by links to two items and by a
+    link to an item and one to none. Another link of the very same subject forbids the new one too.
+    """
+    everything = [*known, new]
+    places = sorted({r for j in everything for r in _spoken_of(j)}, key=str)
+    said_of = _links(everything, places)
+    bonds: dict[Reference, list[tuple[Reference, tuple[Judgement, ...]]]] = defaultdict(list)
+    apart: list[tuple[Reference, Reference, tuple[Judgement, ...]]] = []
+
+    def bind(a: Reference, b: Reference, *why: Judgement) -> None:
+        bonds[a].append((b, why))
+        bonds[b].append((a, why))
+
+    for judgement in everything:
+        if judgement.kind in ("same", "different"):
+            for a, b in product(_covered(judgement.subject, places), _covered(judgement.others[0], places)):
+                if judgement.kind == "same":
+                    bind(a, b, judgement)
+                else:
+                    apart.append((a, b, (judgement,)))
+        elif judgement.kind == "split":
+            for whole in sorted({o.name for o in judgement.others}):
+                pairs = product(_covered(Reference(whole), places), _covered(Reference(_part(whole, judgement)), places))
+                apart += [(a, b, (judgement,)) for a, b in pairs]
+    linked = sorted(said_of, key=lambda place: (said_of[place].value, str(place)))
+    for a, b in pairwise(linked):
+        if said_of[a].value and said_of[a].value == said_of[b].value:  # what stands for no item may be anything
+            bind(a, b, said_of[a], said_of[b])
+    apart += [(a, b, (said_of[a], said_of[b])) for a, b in combinations(linked, 2) if said_of[a].value != said_of[b].value]
+    rivals = [k for k in known if k.kind == new.kind == "link" and k.subject == new.subject and k.value != new.value]
+    for a, b, why in apart:
+        chain = _chain(bonds, a, b)
+        if chain is not None and new in (*chain, *why):
+            return [j for j in dict.fromkeys([*chain, *why]) if j != new]
+    return rivals
+
+
+def _spoken_of(judgement: Judgement) -> list[Reference]:
+    if judgement.kind == "split":
+        names = sorted({o.name for o in judgement.others})
+        return [Reference(name) for whole in names for name in (whole, _part(whole, judgement))]
+    return [r for side in (judgement.subject, *judgement.others) for r in side.by_document()] if judgement.kind != "rename" else []
+
+
+def _links(known: Iterable[Judgement], places: Iterable[Reference]) -> dict[Reference, Judgement]:
+    """For each place whose link is judged, the link that counts there: one for its document before one for all."""
+    links = sorted((j for j in known if j.kind == "link"), key=_weight)
+    return {place: j for place in places for j in links if j.subject.covers(place)}
+
+
+def link_of(known: Iterable[Judgement], name: str, document: str) -> Judgement | None:
+    """What is judged of the link of a document's name: of several words the one that counts, None when there is none."""
+    return max((j for j in known if j.kind == "link" and j.subject.means(name, document)), key=_weight, default=None)
+
+
+def _weight(link: Judgement) -> tuple[bool, str, str]:
+    """Of two links of one name, the one for documents counts before the one for all, and the later before the earlier."""
+    return link.subject.document is not None, link.when, link.judgement
+
+
+def _covered(reference: Reference, places: Iterable[Reference]) -> list[Reference]:
+    return [p for p in places if reference.covers(p)]
+
+
+def _chain(
+    bonds: Mapping[Reference, list[tuple[Reference, tuple[Judgement, ...]]]], start: Reference, end: Reference
+) -> list[Judgement] | None:
+    """The shortest chain of bonds from start to end, None when there is none."""
+    paths: dict[Reference, list[Judgement]] = {start: []}
+    queue = deque([start])
+    while queue:
+        here = queue.popleft()
+        if here == end:
+            return paths[here]
+        for there, why in bonds.get(here, ()):
+            if there not in paths:
+                paths[there] = [*paths[here], *why]
+                queue.append(there)
+    return None
+
+
+def split_names(known: Iterable[Judgement]) -> dict[tuple[str, str, int], str]:
+    """For each mention (document, name, ordinal) that a split takes out of its name, the name it gets instead; the latest split counts."""
+    parts: dict[tuple[str, str, int], str] = {}
+    for judgement in sorted((j for j in known if j.kind == "split"), key=lambda j: (j.when, j.judgement)):
+        for mention in judgement.others:
+            if mention.document is not None and mention.ordinal is not None:
+                parts[(mention.document, mention.name, mention.ordinal)] = _part(mention.name, judgement)
+    return parts
+
+
+def _part(name: str, split: Judgement) -> str:
+    return f"{name}{PART}{split.judgement}"
+
+
+def whole_name(name: str) -> str:
+    """The name without the mark of a split-off part."""
+    return name.split(PART, 1)[0]
+
+
+def is_part(name: str) -> bool:
+    """Whether a name is that of a split-off part. What the whole name is linked to says nothing of it."""
+    return PART in name
+
+
+def touched_names(judgement: Judgement) -> set[str]:
+    """The names whose documents have to be decided again when this judgement comes or goes."""
+    return {judgement.subject.name, *(r.name for r in _spoken_of(judgement))}
+
+
+def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link]:
+    """The links as judged: a person's word replaces what the weights say."""
+    words = [j for j in known if j.kind == "link"]
+    if not words:
+        return list(links)
+    result = []
+    for link in links:
+        if spoken := link_of(words, link.name, link.document):
+            value = spoken.value or None
+            confidence = 1.0 if value else link.confidence
+            link = replace(
+                link,
+                candidate=value or link.candidate,
+                wikidata_id=value,
+                registry_id=link.registry_id if value else None,
+                confidence=confidence,
+                verdict="link" if value else "nil",
+            )
+        result.append(link)
+    return result
+
+
+def keys_by_name(known: Iterable[Judgement]) -> dict[str, set[str]]:
+    """For every (whole) name that a judgement of two sides speaks of, the keys that bring both sides into one block."""
+    keys: dict[str, set[str]] = defaultdict(set)
+    for judgement in known:
+        if judgement.kind in ("same", "different", "split"):
+            for reference in (judgement.subject, *judgement.others):
+                keys[whole_name(reference.name)].add(f"judgement:{judgement.judgement}")
+    return keys
+
+
+def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Reference]]]:
+    """For every name that is judged different from something, the references to it, each with what it is different from."""
+    found: dict[str, list[tuple[Reference, Reference]]] = defaultdict(list)
+    for judgement in known:
+        if judgement.kind == "different":
+            for a, b in permutations((judgement.subject, judgement.others[0])):
+                found[a.name].append((a, b))
+    return found
+
+
+def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
+    """What the judgements say of these units."""
+    by_name = _by_name(units)
+    same, different = set(), set()
+    for judgement in known:
+        if judgement.kind in ("same", "different"):
+            left, right = _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
+        elif judgement.kind == "split":
+            wholes = sorted({o.name for o in judgement.others})
+            left = sorted({u for whole in wholes for u in _units(Reference(_part(whole, judgement)), by_name)})
+            right = sorted({u for whole in wholes for u in _units(Reference(whole), by_name)})
+            same |= {(left[0], other) for other in left[1:]}
+        else:
+            continue
+        if judgement.kind == "same":
+            # Both ways round, so that one unit that may not be joined keeps only itself out.
+            same |= {(left[0], other) for other in [*left[1:], *right] if left and right and other != left[0]}
+            same |= {(right[0], other) for other in left[1:] if right and other != right[0]}
+        else:
+            different |= {(a, b) for a in left for b in right if a != b}
+    return Constraints(frozenset(same), frozenset(different))
+
+
+def sides(judged: Iterable[Judgement], units: Sequence[Unit]) -> Iterator[tuple[Judgement, tuple[list[UnitKey], list[UnitKey]]]]:
+    """Each of these judgements of two sides, with the keys of the units that the one and the other speak of."""
+    by_name = _by_name(units)
+    for judgement in judged:
+        yield judgement, (_units(judgement.subject, by_name), _units(judgement.others[0], by_name))
+
+
+def _by_name(units: Sequence[Unit]) -> dict[str, list[Unit]]:
+    found: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        for name in unit.names:
+            found[name.name].append(unit)
+    return found
+
+
+def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[UnitKey]:
+    return sorted(
+        {
+            u.key
+            for u in by_name.get(reference.name, ())
+            if reference.means(reference.name, u.document) and reference.item in (None, u.wikidata_id, u.registry_id)
+        }
+    )
+
+
+def display_name(known: Iterable[Judgement], names: Iterable[tuple[str, str]]) -> str | None:
+    """The name that a person has given to the entity of these (document, name) parts, None when nobody has."""
+    words = sorted((j for j in known if j.kind == "rename"), key=lambda j: (j.when, j.judgement))
+    parts = list(names)
+    for judgement in reversed(words):
+        if any(judgement.subject.means(n, d) for d, n in parts):
+            return judgement.value
+    return None

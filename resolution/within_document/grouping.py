@@ -1,0 +1,503 @@
+"""Which names of one document stand for one thing: the rules, each of which puts short names under longer ones."""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from polyonym.ingest.text.common_words import is_common
+from polyonym.resolution.names.abbreviations import SMALL_WORDS, abbreviates, initials
+from polyonym.resolution.names.entity_types import majority
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_slip, normalise, without_legal_form
+from polyonym.resolution.names.persons import (
+    PersonParts,
+    contains_given,
+    is_distinctive,
+    is_given_name,
+    is_initial,
+    is_surname,
+    looks_like_person,
+    person_parts,
+    same_given_name,
+)
+from polyonym.resolution.names.tables import honorifics, places, squash, words
+
+Span = tuple[int, int]
+
+
+@dataclass
+class Name:
+    """A normalised name while its document is being grouped. `owner` is the name under which a rule put it."""
+
+    name: str
+    spans: list[Span] = field(default_factory=list)
+    surfaces: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    owner: str | None = None
+    rule: str = ""
+    evidence: tuple[Span, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.tokens = self.name.split()
+
+    @property
+    def count(self) -> int:
+        return len(self.spans)
+
+    @property
+    def type(self) -> str:
+        return majority(self.labels)
+
+    @property
+    def person(self) -> PersonParts | None:
+        """Its parts, when it is a person's full name."""
+        return person_parts(self.name) if looks_like_person(self.name, self.labels, self.count) else None
+
+    @property
+    def legal(self) -> bool:
+        """Whether one of its spellings has a legal form: a firm in full."""
+        return any(len(without_legal_form(s).split()) < len(s.split()) for s in self.surfaces)
+
+    @property
+    def acronyms(self) -> list[str]:
+        """Its raw spellings in capitals, without dots and a small plural s, when all of them are written so."""
+        found = [re.sub(r"['’.]|(?<=[A-Z]{2})s\Z|['’]s\Z", "", s.removeprefix("the ")) for s in self.surfaces]
+        return found if all(_ACRONYM.fullmatch(f) for f in found) else []
+
+
+_ACRONYM = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Z][A-Za-z]?[A-Z&0-9]{0,7}")
+_IN_BRACKETS = re.compile(r"\s*[(<\[]\s*(?:the\s+)?((?:[A-Za-z ]{2,20}:\s*)?)[\"“']?([A-Z][\w&.\-]{0,11})[\"”']?\s*[)>\],;]")
+_ALIAS_BETWEEN = re.compile(
+    r"[\s,(\"“']*(?:(?:also|formerly|previously|better|now|originally|commonly|once)\s+)*(?:known|called|named|referred to)\s+as\s+(?:the\s+)?[\"“']?"
+    r"|[\s,(\"“']*(?:a\.?k\.?a\.?|alias|formerly)\s+(?:the\s+)?[\"“']?",
+    re.IGNORECASE,
+)
+_TICKER = re.compile(r"[A-Z]{2,5}")
+_QUOTED = re.compile(r"[A-Z]{2,5}\.[A-Z]{1,2}")  # with its exchange: "VLMR.L"
+_MARKS = frozenset({"TM", "R", "C"})
+
+
+class Grouping:
+    """The names of one document while the rules run. A name has at most one owner; no circles."""
+
+    def __init__(self, text: str, names: dict[str, Name]):
+        self.text = text
+        self.names = names
+        self.in_order = sorted(names.values(), key=lambda n: (n.spans[0], n.name))
+        self.people = [(n, parts) for n in self.in_order if (parts := n.person)]
+        self.is_person = {n.name for n, _ in self.people}
+
+    def root(self, name: str) -> str:
+        while (owner := self.names[name].owner) is not None:
+            name = owner
+        return name
+
+    def free(self) -> Iterator[Name]:
+        """Names that have no owner yet, in reading order."""
+        return (n for n in self.in_order if n.owner is None)
+
+    def attach(self, short: Name, owner: Name, rule: str, *evidence: Span) -> None:
+        if short.owner is None and self.root(owner.name) != short.name:
+            short.owner, short.rule = owner.name, rule
+            short.evidence = evidence or (short.spans[0], owner.spans[0])
+
+    def attach_to_best(self, short: Name, owners: Iterable[Name], rule: str) -> None:
+        """To the only owner, or of several to the one with most mentions, then the first."""
+        best = min(owners, key=lambda o: (-o.count, o.spans[0], o.name), default=None)
+        if best is not None:
+            self.attach(short, best, rule)
+
+    def attach_if_only(self, short: Name, owners: Sequence[Name], rule: str) -> None:
+        """To its owner, when all owners are one thing."""
+        if len({self.root(o.name) for o in owners}) == 1:
+            self.attach(short, owners[0], rule)
+
+    def is_organisation(self, name: str) -> bool:
+        """Whether the document has this name and calls it an organisation's."""
+        return name in self.names and self.names[self.root(name)].type == "ORG" and name not in self.is_person
+
+    def is_place(self, name: str) -> bool:
+        """Whether a name is a place's: by the tables or because the document calls it so."""
+        known = self.names.get(name)
+        return is_place_name(name) or (known is not None and known.type == "PLACE")
+
+
+def apply_rules(text: str, names: dict[str, Name], chains: Sequence[Sequence[Span]] = ()) -> Grouping:
+    """Put each name under its owner, if it has one in this document; what a coreference model says comes after the rules."""
+    grouping = Grouping(text, names)
+    for rule in _RULES:
+        rule(grouping)
+    _coreferent(grouping, chains)
+    return grouping
+
+
+def _aliases_in_text(g: Grouping) -> None:
+    """ "Long Name (ABBR)", "Firm Corp <TICK>", "A, formerly known as B": the text itself says it."""
+    by_surface = {s: n for n in reversed(g.in_order) for s in n.surfaces}
+    spans = sorted((span, n.name) for n in g.in_order for span in n.spans)
+    for i, ((start, end), key) in enumerate(spans):
+        name = g.names[key]
+        for found in _bracketed(g.text, end):
+            short = by_surface.get(found[2]) or g.names.get(normalise(found[2]))
+            listed = not g.is_place(name.name) and (  # "its shares are traded in London (LSE: VLMR)"
+                found[1]
+                or "<" in found[0]
+                or _QUOTED.fullmatch(found[2])
+                or (
+                    bool(_TICKER.fullmatch(found[2]))
+                    and (name.legal or (name.type in ("ORG", "OTHER") and _may_be_symbol(squash(found[2]), name.tokens)))
+                    and not is_place_name(normalise(found[2]))
+                )
+            )
+            if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):
+                g.attach(short, name, "alias", (start, found.end()))
+        if i + 1 == len(spans):
+            continue
+        (next_start, next_end), other_key = spans[i + 1]
+        between, other = g.text[end:next_start], g.names[other_key]
+        if other is name or next_start < end or len(between) > 60:
+            continue
+        if _ALIAS_BETWEEN.fullmatch(between) or (between.strip() == "(" and abbreviates(max(name.surfaces), other.surfaces)):
+            short, full = (name, other) if len(name.name) < len(other.name) else (other, name)
+            g.attach(short, full, "alias", (start, next_end))
+
+
+def _bracketed(text: str, end: int) -> Iterator[re.Match[str]]:
+    """What stands in brackets behind a name, one after the other: "General Mills (GIS.N) (GMI)"."""
+    while found := _IN_BRACKETS.match(text, end):
+        yield found
+        end = found.end()
+
+
+def _may_be_symbol(letters: str, tokens: Sequence[str]) -> bool:
+    """Whether a stock exchange may call a firm so: letters of one of its words in order from the first on, at most one of them a stray (AAPL, MSFT, DD)."""
+    for word in tokens:
+        at = found = 0
+        for letter in letters:
+            if (place := word.find(letter, at)) >= 0:
+                at, found = place + 1, found + 1
+        if word[0] == letters[0] and found >= len(letters) - 1:
+            return True
+    return False
+
+
+def _acronyms(g: Grouping) -> None:
+    """Initials both ways, where just one long name of the document has them."""
+    by_initials: dict[str, list[Name]] = {}
+    for n in g.in_order:
+        if n.name not in g.is_person and not (len(n.tokens) == 2 and is_given_name(n.tokens[0])):
+            for letters in sorted({i for s in n.surfaces for i in initials(s)}):
+                by_initials.setdefault(letters, []).append(n)
+    for short in g.free():
+        for letters in [] if is_place_name(short.name) else sorted({squash(a) for a in short.acronyms}):
+            owners = [o for o in by_initials.get(letters, []) if o is not short]
+            firm = bool(owners) and {short.type, owners[0].type} <= {"ORG", "OTHER"} and not _may_be_family(owners[0].tokens[-1])
+            if firm or len(letters) > 2:
+                g.attach_if_only(short, owners, "acronym")
+
+
+def _may_be_family(word: str) -> bool:
+    return is_surname(word) and not is_common(word)
+
+
+def _persons(g: Grouping) -> None:
+    """Full name → the same with fewer names, then surname or given name, with guards against companies and headlines."""
+    by_last: dict[str, list[tuple[Name, PersonParts]]] = {}
+    by_first: dict[str, list[Name]] = {}
+    for n, parts in g.people:
+        by_last.setdefault(parts.last, []).append((n, parts))
+        by_first.setdefault(parts.given[0], []).append(n)
+    for n, parts in g.people:
+        fuller = [o for o, other in by_last[parts.last] if o is not n and _is_fuller(other, parts)]
+        g.attach_to_best(n, fuller, "fuller name")
+    for n in g.free():
+        unsure = person_parts(n.name) if n.name not in g.is_person and n.type != "PLACE" else None
+        if unsure and unsure.last in by_last:
+            g.attach_if_only(n, [o for o, other in by_last[unsure.last] if _is_fuller(other, unsure)], "fuller name")
+    starts_org = {
+        n.tokens[0]
+        for n in g.in_order
+        if len(n.tokens) > 1 and n.tokens[1] not in SMALL_WORDS and n.type == "ORG" and n.name not in g.is_person
+    }
+    for short in g.free():
+        tokens = short.tokens
+        if short.name in g.is_person or (short.type == "ORG" and tokens[0] in starts_org):
+            continue
+        last = [o for o, parts in by_last.get(tokens[-1], []) if o is not short and _ends_with(parts, tokens)]
+        if short.type == "ORG" and short.count > 4 and not is_surname(tokens[-1]):
+            last = [o for o in last if o.count > 1]
+        if not last and short.type == "PERSON" and len(tokens) == 1:
+            g.attach_if_only(short, [o for o in g.in_order if _ends_in_person(o, tokens[0])], "surname")
+        if last:
+            g.attach_to_best(short, last, "surname")
+        elif short.type == "PERSON" or ((is_given_name(tokens[0]) or is_distinctive(tokens[0])) and not is_place_name(short.name)):
+            capitals = all(s.isupper() for s in short.surfaces) and len(tokens[0]) < 6
+            first = [
+                o
+                for o in by_first.get(tokens[0], [])
+                if o is not short
+                and o.tokens[: len(tokens)] == tokens
+                and (not capitals or all(s.isupper() for s in o.surfaces))
+                and (short.type == "PERSON" or _called_by_first_name(o, short))
+            ]
+            if first:
+                g.attach_to_best(short, first, "given name")
+            elif len(tokens) == 1 and not is_initial(tokens[0]) and not capitals and short.type == "PERSON":
+                pet_forms = (g for g in sorted(by_first) if not is_initial(g) and same_given_name(g, tokens[0]))
+                known_as = [o for given in pet_forms for o in by_first[given]]
+                g.attach_if_only(short, known_as, "given name")
+
+
+def _ends_in_person(name: Name, surname: str) -> bool:
+    """Whether a name that the recogniser does not take for a person's ends with a given name and this surname: "Forward Tim Duncan"."""
+    return len(name.tokens) > 2 and name.tokens[-1] == surname and is_given_name(name.tokens[-2]) and person_parts(name.name) is not None
+
+
+def _called_by_first_name(full: Name, short: Name) -> bool:
+    """Whether a word that is not labelled as a person's may still be somebody's first name: not a firm's that is named more often than its
+    poet, not a town's before its fire service, nor the town in front of "Esbjerg Lars Halvorsen".
+    """
+    if len(full.tokens) > 2 and is_given_name(full.tokens[1]) and not is_given_name(short.tokens[0]):
+        return False
+    if short.type not in ("ORG", "PLACE") or short.count <= full.count:
+        return True
+    return is_given_name(short.tokens[0]) or (short.type == "PLACE" and is_surname(full.tokens[-1]))
+
+
+def _is_fuller(longer: PersonParts, shorter: PersonParts) -> bool:
+    """Whether one full name of a surname is another with more of its names, or with them spelled out."""
+    size = (len(longer.words), sum(map(len, longer.words)), bool(longer.suffix), longer.words)
+    if size <= (len(shorter.words), sum(map(len, shorter.words)), bool(shorter.suffix), shorter.words):
+        return False
+    return contains_given(longer, shorter) and not (longer.suffix and shorter.suffix and longer.suffix != shorter.suffix)
+
+
+def _ends_with(parts: PersonParts, tokens: list[str]) -> bool:
+    return len(tokens) < len(parts.words) and parts.words[-len(tokens) :] == tuple(tokens)
+
+
+def _organisations(g: Grouping) -> None:
+    """Toyota ← Toyota Motor: what is left off must be in the closed list of tails; any tail may be left off of a firm that the text
+    has introduced in full (Rolls ← Rolls Royce Plc). A place keeps its own name.
+    """
+    tails = words("org_tails.txt")
+    for short in g.free():
+        if (
+            is_generic(short.name)
+            or short.type == "PLACE"
+            or short.name in places().names
+            or demonym_of(short.name)
+            or short.name in g.is_person
+            or short.legal  # a firm in full
+        ):
+            continue
+        size = len(short.tokens)
+        longer = [o for o in g.in_order if _begins(o, short) and o.name not in g.is_person and not _named_before(g, short, o)]
+        owners = [o for o in longer if tails.issuperset(_without_seat(g, o.tokens[size:]))]
+        if any(short.labels[x] for x in ("GPE", "LOC", "FAC")):
+            owners = [o for o in owners if not _INSTITUTIONS.issuperset(o.tokens[size:])]
+        shortest = [o for o in owners if not any(_begins(o, other) for other in owners)]
+        if len(shortest) == 1:  # not Tata where there are Tata Motors and Tata Steel
+            g.attach_to_best(short, owners, "short form")
+        if short.type in ("ORG", "OTHER"):
+            g.attach_if_only(short, _firms_in_full(short, longer), "short form")
+
+
+_SENTENCE = re.compile(r"[.!?]\s|\n")
+
+
+def _named_before(g: Grouping, short: Name, longer: Name) -> bool:
+    """Whether a sentence names the short name first and the longer one after it: two things ("Siemens owns a part of Siemens Energy")."""
+    ends = [end for _, end in short.spans]
+    for start, _ in longer.spans:
+        at = bisect_right(ends, start) - 1
+        if at >= 0 and start - ends[at] < 200 and not _SENTENCE.search(g.text, ends[at], start):
+            return True
+    return False
+
+
+_INDEXES = frozenset({"average", "composite", "index"})
+
+
+def _without_seat(g: Grouping, tail: list[str]) -> list[str]:
+    """The end of an organisation's name without the place it is of ("bank" of "bank of canada")."""
+    return tail[: tail.index("of")] if "of" in tail[1:] and g.is_place(" ".join(tail[tail.index("of") + 1 :])) else tail
+
+
+def _firms_in_full(short: Name, longer: list[Name]) -> list[Name]:
+    """Of the names that begin with a short one, the firm's that the text has introduced in full, or none where others than what is that
+    firm's begin so as well. A headline may use the short name before.
+    """
+    full = [o for o in longer if o.legal or o.tokens[-1] in _INDEXES]
+    first = [o for o in full if not any(_begins(o, other) for other in full)]
+    if not all(o in first or any(_begins(o, firm) for firm in first) for o in longer):
+        return []
+    return [o for o in first if sum(span < o.spans[0] for span in short.spans) < 2]
+
+
+def _begins(longer: Name, shorter: Name) -> bool:
+    """Whether one name begins with the whole of another."""
+    return len(longer.tokens) > len(shorter.tokens) and longer.tokens[: len(shorter.tokens)] == shorter.tokens
+
+
+_INSTITUTIONS = frozenset(
+    {"university", "college", "school", "institute", "museum", "bank", "hospital", "hotel", "foundation", "society", "club", "airport"}
+)
+
+
+def _places(g: Grouping) -> None:
+    """Glacier ← Glacier National Park, Hubble ← Hubble Space Telescope; not Denver, which is a town beside its airport."""
+    tails = words("place_tails.txt")
+    for short in g.free():
+        if is_generic(short.name) or is_place_name(short.name) or short.labels["GPE"] or short.name in g.is_person:
+            continue
+        start = short.name + " "
+        g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(start) and o.name.removeprefix(start) in tails], "short form")
+
+
+_DASH = re.compile(r"\s[-–—/]\s")
+
+
+def _left_off(g: Grouping) -> None:
+    """Red Sox ← Boston Red Sox, Navy ← United States Navy, Katrina ← Hurricane Katrina, Senate ← Senate of the United States:
+    what is left off is a place, a people, a descriptor; or in front of three words or more, anything.
+    """
+    descriptors = words("descriptors.txt")
+    for short in g.free():
+        size = len(short.tokens)
+        # A recogniser takes teams for places, but "Aceh" is not "Banda Aceh".
+        called_place = any(short.labels[label] for label in ("GPE", "LOC", "FAC"))
+        place_like = is_place_name(short.name) or (called_place and not short.name.endswith("s"))
+        if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person or short.type == "GROUP":
+            continue
+        owners = []
+        for o in g.in_order:
+            if len(o.tokens) <= size or o.name in g.is_person or "," in o.name:
+                continue
+            front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
+            if o.tokens[-size:] == short.tokens:
+                place = not place_like and (g.is_place(front) or (size > 1 and demonym_of(front) is not None) or front.isdigit())
+                beside = any(_DASH.search(s) for s in o.surfaces)  # "AMD - SeaMicro" names two
+                place |= not place_like and not is_generic(short.name) and g.is_organisation(front) and not beside
+                # Blazers of the Portland Trail Blazers: a team's last word, behind its place.
+                place |= short.name.endswith("s") and o.type == "ORG" and any(g.is_place(" ".join(o.tokens[:n])) for n in (1, 2))
+                if front in descriptors or place or (size > 2 and "of" not in short.tokens and o.tokens[-size - 1] not in SMALL_WORDS):
+                    owners.append(o)
+            elif (size > 1 or short.type == "ORG") and short.name not in honorifics().lead:
+                behind = back.removeprefix("of ").removeprefix("the ")
+                if o.tokens[:size] == short.tokens and back.startswith("of ") and not place_like and g.is_place(behind):
+                    owners.append(o)
+        g.attach_if_only(short, owners, "left off")
+
+
+_STATE = re.compile(r"(?:[\w']+ )*(?:republic|kingdom|state|commonwealth|union|federation) of(?: the)?")
+
+
+def _states(g: Grouping) -> None:
+    """Congo ← Democratic Republic of the Congo, when the document names one such state only."""
+    for short in g.free():
+        if short.type != "PERSON":
+            end = " " + short.name
+            states = [o for o in g.in_order if o.name.endswith(end) and _STATE.fullmatch(o.name.removesuffix(end))]
+            g.attach_if_only(short, states, "left off")
+
+
+def _rarer(a: Name, b: Name) -> tuple[Name, Name]:
+    """The rarer of two spellings and the other; the longer, then the later counts as rarer."""
+    return (a, b) if (a.count, -len(a.name), -a.spans[0][0], a.name) < (b.count, -len(b.name), -b.spans[0][0], b.name) else (b, a)
+
+
+def _spellings(g: Grouping) -> None:
+    """Spaces, hyphens, apostrophes and plural forms."""
+    by_letters: dict[str, Name] = {}
+    for n in g.free():
+        first = by_letters.setdefault(squash(n.name), n)
+        if first is not n:
+            g.attach(*_rarer(n, first), "spelling")
+    by_stems: dict[str, Name] = {}
+    for n in g.free():
+        if len(n.tokens) > 1:
+            first = by_stems.setdefault(" ".join(t.removesuffix("s") if len(t) > 3 else t for t in n.tokens), n)
+            if first is not n:
+                g.attach(*_rarer(n, first), "spelling")
+    for n in g.free():
+        singular = g.names.get(n.name.removesuffix("s")) if n.name.endswith("s") else None
+        if singular and ((n.acronyms and n.acronyms == singular.acronyms) or _may_be_plural(n, singular)):
+            g.attach(*_rarer(n, singular), "plural")
+
+
+def _may_be_plural(plural: Name, singular: Name) -> bool:
+    """Whether a name with an s is the other's plural: words of one type, or of none that is known; Peters is not Peter."""
+    types = {plural.type, singular.type}
+    if singular.legal:
+        return True
+    if len(plural.name) < 5 or is_given_name(singular.name) or is_surname(singular.name):
+        return False
+    return (len(types - {"OTHER"}) <= 1 and types != {"PERSON"}) or types <= {"ORG", "PRODUCT", "WORK"}
+
+
+def _slips(g: Grouping) -> None:
+    """Slips of the pen: the rarer spelling under the other, which may have an owner already."""
+    alike: dict[tuple[str, int], list[Name]] = {}
+    for n in g.in_order:
+        if len(n.name) >= 5:
+            alike.setdefault((n.name[0], len(n.tokens)), []).append(n)
+    for a, b in (pair for names in alike.values() for pair in combinations(names, 2)):
+        if not (a.owner and b.owner) and abs(len(a.name) - len(b.name)) <= 2 and is_slip(a.name, b.name):
+            g.attach(*((a, b) if b.owner else (b, a) if a.owner else _rarer(a, b)), "slip")
+
+
+def _generic_heads(g: Grouping) -> None:
+    """ "the Court" → the longer name that ends with it, or else begins with it."""
+    for short in g.free():
+        if not is_generic(short.name):
+            continue
+        size = len(short.tokens)
+        longer = [o for o in g.in_order if len(o.tokens) > size and o.name not in g.is_person]
+        ends = [o for o in longer if o.tokens[-size:] == short.tokens]
+        begins = [o for o in longer if o.tokens[:size] == short.tokens]
+        g.attach_to_best(short, ends or [o for o in begins if o.tokens[size] == "of"], "generic head")
+        if short.name in _COMPASS or short.name in words("descriptors.txt"):
+            g.attach_to_best(short, _beside_other_half(g, short, begins), "generic head")
+
+
+_COMPASS = {"north": "south", "south": "north", "east": "west", "west": "east"}
+
+
+def _beside_other_half(g: Grouping, short: Name, longer: list[Name]) -> list[Name]:
+    """What "the North" may be short for where "the South" is named as well: North Korea beside South Korea, and not North Carolina."""
+    other = _COMPASS.get(short.name, "")
+    return [o for o in longer if " ".join([other, *o.tokens[1:]]) in g.names] if other in g.names else longer
+
+
+def _regions(g: Grouping) -> None:
+    """ "Cambridge" → "Cambridge, Massachusetts", when the document names one region only."""
+    for short in g.free():
+        g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(short.name + ", ")], "region")
+
+
+def _coreferent(g: Grouping, chains: Sequence[Sequence[Span]]) -> None:
+    """Names that a coreference model puts into one chain, the shorter under the longest; never a person under what is none."""
+    named = {span: n for n in g.in_order for span in n.spans}
+    for chain in chains:
+        found = sorted({named[s].name for s in chain if s in named}, key=lambda n: (-len(n), n))
+        for short in found[1:]:
+            if (g.names[short].type == "PERSON") == (g.names[found[0]].type == "PERSON"):
+                g.attach(g.names[short], g.names[found[0]], "coreference")
+
+
+_RULES: tuple[Callable[[Grouping], None], ...] = (
+    _aliases_in_text,
+    _spellings,
+    _persons,
+    _acronyms,
+    _organisations,
+    _places,
+    _left_off,
+    _states,
+    _slips,
+    _generic_heads,
+    _regions,
+)

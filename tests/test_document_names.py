@@ -1,5 +1,6 @@
 """Names inside one document: which of them stand for one thing."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from work import calls
 
 from polyonym.ingest.store.database import open_state
 from polyonym.ingest.text.documents import Document
@@ -218,3 +220,36 @@ def test_a_coreference_chain_gives_pronouns_their_name() -> None:
         ("the Countess", "countess", 0),
     ]
     assert {n.name: (n.group, n.count) for n in names} == {"ada lovelace": ("ada lovelace", 1), "countess": ("ada lovelace", 1)}
+
+
+_SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+
+
+def _invented(number: int) -> str:
+    """A name of five syllables that is hardly like another number's."""
+    return "".join(_SYLLABLES[b % len(_SYLLABLES)] for b in hashlib.sha256(b"%d" % number).digest()[:5]).title()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[{} Kim|PERSON]",
+        "[{}|PERSON], [Ada {}|PERSON]",
+        "[Acme {} Group|ORG]",
+        "[{} Committee|ORG]",
+        "[{}|ORG]",
+        "[{} {} {}|PRODUCT]",
+        "[{}, Ohio|GPE]",
+    ],
+)
+def test_an_index_is_work_in_proportion_to_its_names(line: str) -> None:
+    """Four times the names are about four times the work; sixteen times it would be if each were compared with each."""
+
+    def work(names: int) -> int:
+        document, mentions = read(
+            "[Kim|PERSON] [Acme|ORG] [Committee|ORG]\n" + "\n".join(line.replace("{}", _invented(n)) for n in range(names))
+        )
+        return calls(lambda: group(document, mentions))
+
+    work(600)  # so that tables and normal forms are known to both
+    assert work(600) < 6 * work(150)

@@ -97,7 +97,7 @@ def _coreferent(
     document: str, spans: Sequence[Span], chains: Sequence[Sequence[Span]], name_of: Mapping[Span, str]
 ) -> Iterator[MentionName]:
     """The names of mentions that are none, numbered after the names' own mentions, which so keep their numbers."""
-    antecedent = {span: name_of[first] for chain in chains for first in sorted(set(chain) & set(name_of))[:1] for span in chain}
+    antecedent = {span: name_of[first] for chain in chains for first in sorted(s for s in chain if s in name_of)[:1] for span in chain}
     count = Counter(name_of.values())
     for span in spans:
         if span in antecedent and span not in name_of:

@@ -2,18 +2,20 @@
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from polyonym.ingest.text.common_words import is_common
 from polyonym.resolution.names.abbreviations import SMALL_WORDS, abbreviates, initials
+from polyonym.resolution.names.deletions import deletions
 from polyonym.resolution.names.entity_types import majority
 from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_slip, normalise, without_legal_form
 from polyonym.resolution.names.persons import (
     PersonParts,
     contains_given,
+    given_keys,
     is_distinctive,
     is_given_name,
     is_initial,
@@ -79,15 +81,34 @@ _QUOTED = re.compile(r"[A-Z]{2,5}\.[A-Z]{1,2}")  # with its exchange: "VLMR.L"
 _MARKS = frozenset({"TM", "R", "C"})
 
 
+def _in_reading_order(names: Iterable[Name]) -> list[Name]:
+    """These names, each once, by their first mention."""
+    return sorted({n.name: n for n in names}.values(), key=lambda n: (n.spans[0], n.name))
+
+
 class Grouping:
     """The names of one document while the rules run. A name has at most one owner; no circles."""
 
     def __init__(self, text: str, names: dict[str, Name]):
         self.text = text
         self.names = names
-        self.in_order = sorted(names.values(), key=lambda n: (n.spans[0], n.name))
+        self.in_order = _in_reading_order(names.values())
         self.people = [(n, parts) for n in self.in_order if (parts := n.person)]
         self.is_person = {n.name for n, _ in self.people}
+        self._by_beginning: dict[str, list[Name]] = defaultdict(list)
+        self._by_end: dict[str, list[Name]] = defaultdict(list)
+        for n in self.in_order:
+            for size in range(1, len(n.tokens)):
+                self._by_beginning[" ".join(n.tokens[:size])].append(n)
+                self._by_end[" ".join(n.tokens[-size:])].append(n)
+
+    def beginning_with(self, start: str) -> Sequence[Name]:
+        """The names that begin with these words and have more, in reading order."""
+        return self._by_beginning.get(start, ())
+
+    def ending_with(self, end: str) -> Sequence[Name]:
+        """The names that end with these words and have more, in reading order."""
+        return self._by_end.get(end, ())
 
     def root(self, name: str) -> str:
         while (owner := self.names[name].owner) is not None:
@@ -204,18 +225,13 @@ def _may_be_family(word: str) -> bool:
 
 def _persons(g: Grouping) -> None:
     """Full name → the same with fewer names, then surname or given name, with guards against companies and headlines."""
-    by_last: dict[str, list[tuple[Name, PersonParts]]] = {}
-    by_first: dict[str, list[Name]] = {}
+    full_names = _FullNames(g.people)
     for n, parts in g.people:
-        by_last.setdefault(parts.last, []).append((n, parts))
-        by_first.setdefault(parts.given[0], []).append(n)
-    for n, parts in g.people:
-        fuller = [o for o, other in by_last[parts.last] if o is not n and _is_fuller(other, parts)]
-        g.attach_to_best(n, fuller, "fuller name")
+        g.attach_to_best(n, full_names.fuller(parts), "fuller name")
     for n in g.free():
         unsure = person_parts(n.name) if n.name not in g.is_person and n.type != "PLACE" else None
-        if unsure and unsure.last in by_last:
-            g.attach_if_only(n, [o for o, other in by_last[unsure.last] if _is_fuller(other, unsure)], "fuller name")
+        if unsure:
+            g.attach_if_only(n, full_names.fuller(unsure), "fuller name")
     starts_org = {
         n.tokens[0]
         for n in g.in_order
@@ -225,29 +241,85 @@ def _persons(g: Grouping) -> None:
         tokens = short.tokens
         if short.name in g.is_person or (short.type == "ORG" and tokens[0] in starts_org):
             continue
-        last = [o for o, parts in by_last.get(tokens[-1], []) if o is not short and _ends_with(parts, tokens)]
+        last = full_names.ending_with(short)
         if short.type == "ORG" and short.count > 4 and not is_surname(tokens[-1]):
             last = [o for o in last if o.count > 1]
         if not last and short.type == "PERSON" and len(tokens) == 1:
-            g.attach_if_only(short, [o for o in g.in_order if _ends_in_person(o, tokens[0])], "surname")
+            g.attach_if_only(short, [o for o in g.ending_with(short.name) if _ends_in_person(o, tokens[0])], "surname")
         if last:
             g.attach_to_best(short, last, "surname")
         elif short.type == "PERSON" or ((is_given_name(tokens[0]) or is_distinctive(tokens[0])) and not is_place_name(short.name)):
             capitals = all(s.isupper() for s in short.surfaces) and len(tokens[0]) < 6
             first = [
                 o
-                for o in by_first.get(tokens[0], [])
-                if o is not short
-                and o.tokens[: len(tokens)] == tokens
-                and (not capitals or all(s.isupper() for s in o.surfaces))
-                and (short.type == "PERSON" or _called_by_first_name(o, short))
+                for o in full_names.beginning_with(short)
+                if (not capitals or all(s.isupper() for s in o.surfaces)) and (short.type == "PERSON" or _called_by_first_name(o, short))
             ]
             if first:
                 g.attach_to_best(short, first, "given name")
             elif len(tokens) == 1 and not is_initial(tokens[0]) and not capitals and short.type == "PERSON":
-                pet_forms = (g for g in sorted(by_first) if not is_initial(g) and same_given_name(g, tokens[0]))
-                known_as = [o for given in pet_forms for o in by_first[given]]
-                g.attach_if_only(short, known_as, "given name")
+                g.attach_if_only(short, full_names.known_as(tokens[0]), "given name")
+
+
+class _FullNames:
+    """The full names of the persons of a document, by what their short forms share with them. Lists are in reading order."""
+
+    def __init__(self, people: Sequence[tuple[Name, PersonParts]]):
+        self._by_given: dict[str, list[Name]] = defaultdict(list)  # by the first of their given names
+        self._by_surname_and_given: dict[tuple[str, str], list[tuple[Name, PersonParts]]] = defaultdict(list)
+        self._by_beginning: dict[str, list[Name]] = defaultdict(list)
+        self._by_end: dict[str, list[Name]] = defaultdict(list)
+        for n, parts in people:
+            first = parts.given[0]
+            self._by_given[first].append(n)
+            self._by_surname_and_given[parts.last, first].append((n, parts))
+            for size in range(1, len(parts.words)):
+                self._by_end[" ".join(parts.words[-size:])].append(n)
+            for size in range(1, len(n.tokens)) if n.tokens[0] == first else ():
+                self._by_beginning[" ".join(n.tokens[:size])].append(n)
+        self._given_names = _GivenNames(self._by_given)
+
+    def fuller(self, shorter: PersonParts) -> list[Name]:
+        """The full names that say more of what may be one person's name."""
+        near = [
+            pair for given in self._given_names.like(shorter.given[0]) for pair in self._by_surname_and_given.get((shorter.last, given), ())
+        ]
+        return _in_reading_order(n for n, parts in near if _is_fuller(parts, shorter))
+
+    def ending_with(self, short: Name) -> list[Name]:
+        """The full names that end with all of a shorter name; a suffix such as Jr. does not count."""
+        return self._by_end.get(" ".join(short.tokens), [])
+
+    def beginning_with(self, short: Name) -> list[Name]:
+        """The full names that begin with all of a shorter name."""
+        return self._by_beginning.get(" ".join(short.tokens), [])
+
+    def known_as(self, given: str) -> list[Name]:
+        """The full names of those who may go by this given name, in the order of their own given names."""
+        return [n for name in self._given_names.like(given) if not is_initial(name) for n in self._by_given[name]]
+
+
+class _GivenNames:
+    """Given names, to be found by those that may be the same person's (`same_given_name`) without comparing all."""
+
+    def __init__(self, names: Iterable[str]):
+        self._filed: dict[str, list[str]] = defaultdict(list)
+        self._like: dict[str, list[str]] = {}
+        for name in names:
+            for key in given_keys(name)[0] | self._spellings(name):
+                self._filed[key].append(name)
+
+    def like(self, name: str) -> list[str]:
+        """Those of the names that may be the same person's as this one; sorted."""
+        if name not in self._like:
+            near = {other for key in given_keys(name)[1] | self._spellings(name) for other in self._filed.get(key, ())}
+            self._like[name] = sorted(other for other in near if same_given_name(other, name))
+        return self._like[name]
+
+    @staticmethod
+    def _spellings(name: str) -> set[str]:
+        """Keys that a long name in no list shares with its spellings."""
+        return set() if len(name) < 6 or is_given_name(name) else {f"~{d}" for d in deletions(name, 2 if len(name) > 8 else 1)}
 
 
 def _ends_in_person(name: Name, surname: str) -> bool:
@@ -274,10 +346,6 @@ def _is_fuller(longer: PersonParts, shorter: PersonParts) -> bool:
     return contains_given(longer, shorter) and not (longer.suffix and shorter.suffix and longer.suffix != shorter.suffix)
 
 
-def _ends_with(parts: PersonParts, tokens: list[str]) -> bool:
-    return len(tokens) < len(parts.words) and parts.words[-len(tokens) :] == tuple(tokens)
-
-
 def _organisations(g: Grouping) -> None:
     """Toyota ← Toyota Motor: what is left off must be in the closed list of tails; any tail may be left off of a firm that the text
     has introduced in full (Rolls ← Rolls Royce Plc). A place keeps its own name.
@@ -294,12 +362,12 @@ def _organisations(g: Grouping) -> None:
         ):
             continue
         size = len(short.tokens)
-        longer = [o for o in g.in_order if _begins(o, short) and o.name not in g.is_person and not _named_before(g, short, o)]
+        ends = [end for _, end in short.spans]
+        longer = [o for o in g.beginning_with(short.name) if o.name not in g.is_person and not _named_before(g, ends, o)]
         owners = [o for o in longer if tails.issuperset(_without_seat(g, o.tokens[size:]))]
         if any(short.labels[x] for x in ("GPE", "LOC", "FAC")):
             owners = [o for o in owners if not _INSTITUTIONS.issuperset(o.tokens[size:])]
-        shortest = [o for o in owners if not any(_begins(o, other) for other in owners)]
-        if len(shortest) == 1:  # not Tata where there are Tata Motors and Tata Steel
+        if len(_shortest(owners)) == 1:  # not Tata where there are Tata Motors and Tata Steel
             g.attach_to_best(short, owners, "short form")
         if short.type in ("ORG", "OTHER"):
             g.attach_if_only(short, _firms_in_full(short, longer), "short form")
@@ -308,9 +376,10 @@ def _organisations(g: Grouping) -> None:
 _SENTENCE = re.compile(r"[.!?]\s|\n")
 
 
-def _named_before(g: Grouping, short: Name, longer: Name) -> bool:
-    """Whether a sentence names the short name first and the longer one after it: two things ("Siemens owns a part of Siemens Energy")."""
-    ends = [end for _, end in short.spans]
+def _named_before(g: Grouping, ends: Sequence[int], longer: Name) -> bool:
+    """Whether a sentence has the short name, whose mentions end there, first and the longer one after it: two things ("Siemens owns a
+    part of Siemens Energy").
+    """
     for start, _ in longer.spans:
         at = bisect_right(ends, start) - 1
         if at >= 0 and start - ends[at] < 200 and not _SENTENCE.search(g.text, ends[at], start):
@@ -330,16 +399,23 @@ def _firms_in_full(short: Name, longer: list[Name]) -> list[Name]:
     """Of the names that begin with a short one, the firm's that the text has introduced in full, or none where others than what is that
     firm's begin so as well. A headline may use the short name before.
     """
-    full = [o for o in longer if o.legal or o.tokens[-1] in _INDEXES]
-    first = [o for o in full if not any(_begins(o, other) for other in full)]
-    if not all(o in first or any(_begins(o, firm) for firm in first) for o in longer):
+    first = _shortest([o for o in longer if o.legal or o.tokens[-1] in _INDEXES])
+    firms = {o.name for o in first}
+    if not all(o.name in firms or _begins_with_one(o, firms) for o in longer):
         return []
-    return [o for o in first if sum(span < o.spans[0] for span in short.spans) < 2]
+    second = sorted(short.spans)[1:2]
+    return [o for o in first if not second or second[0] >= o.spans[0]]
 
 
-def _begins(longer: Name, shorter: Name) -> bool:
-    """Whether one name begins with the whole of another."""
-    return len(longer.tokens) > len(shorter.tokens) and longer.tokens[: len(shorter.tokens)] == shorter.tokens
+def _shortest(names: Sequence[Name]) -> list[Name]:
+    """Those of the names that begin with no other one."""
+    every = {n.name for n in names}
+    return [n for n in names if not _begins_with_one(n, every)]
+
+
+def _begins_with_one(longer: Name, names: Collection[str]) -> bool:
+    """Whether a name has all of one of these names and more words after it."""
+    return any(" ".join(longer.tokens[:size]) in names for size in range(1, len(longer.tokens)))
 
 
 _INSTITUTIONS = frozenset(
@@ -354,7 +430,7 @@ def _places(g: Grouping) -> None:
         if is_generic(short.name) or is_place_name(short.name) or short.labels["GPE"] or short.name in g.is_person:
             continue
         start = short.name + " "
-        g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(start) and o.name.removeprefix(start) in tails], "short form")
+        g.attach_if_only(short, [o for o in g.beginning_with(short.name) if o.name.removeprefix(start) in tails], "short form")
 
 
 _DASH = re.compile(r"\s[-–—/]\s")
@@ -373,8 +449,8 @@ def _left_off(g: Grouping) -> None:
         if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person or short.type == "GROUP":
             continue
         owners = []
-        for o in g.in_order:
-            if len(o.tokens) <= size or o.name in g.is_person or "," in o.name:
+        for o in _in_reading_order([*g.beginning_with(short.name), *g.ending_with(short.name)]):
+            if o.name in g.is_person or "," in o.name:
                 continue
             front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
             if o.tokens[-size:] == short.tokens:
@@ -399,8 +475,7 @@ def _states(g: Grouping) -> None:
     """Congo ← Democratic Republic of the Congo, when the document names one such state only."""
     for short in g.free():
         if short.type != "PERSON":
-            end = " " + short.name
-            states = [o for o in g.in_order if o.name.endswith(end) and _STATE.fullmatch(o.name.removesuffix(end))]
+            states = [o for o in g.ending_with(short.name) if _STATE.fullmatch(o.name.removesuffix(" " + short.name))]
             g.attach_if_only(short, states, "left off")
 
 
@@ -440,12 +515,16 @@ def _may_be_plural(plural: Name, singular: Name) -> bool:
 
 def _slips(g: Grouping) -> None:
     """Slips of the pen: the rarer spelling under the other, which may have an owner already."""
-    alike: dict[tuple[str, int], list[Name]] = {}
-    for n in g.in_order:
-        if len(n.name) >= 5:
-            alike.setdefault((n.name[0], len(n.tokens)), []).append(n)
-    for a, b in (pair for names in alike.values() for pair in combinations(names, 2)):
-        if not (a.owner and b.owner) and abs(len(a.name) - len(b.name)) <= 2 and is_slip(a.name, b.name):
+    near: dict[tuple[str, str, str], list[int]] = defaultdict(list)  # by the words before and after one word, and what its slips share
+    for i, n in enumerate(g.in_order):
+        for at, token in enumerate(n.tokens if len(n.name) >= 5 else ()):
+            if len(token) >= 4 and token.isalpha():
+                around = " ".join(n.tokens[:at]), " ".join(n.tokens[at + 1 :])
+                for letters in deletions(token, 2 if len(token) >= 9 else 1):
+                    near[(*around, letters)].append(i)
+    for i, j in sorted({pair for alike in near.values() for pair in combinations(alike, 2)}):
+        a, b = g.in_order[i], g.in_order[j]
+        if not (a.owner and b.owner) and is_slip(a.name, b.name):
             g.attach(*((a, b) if b.owner else (b, a) if a.owner else _rarer(a, b)), "slip")
 
 
@@ -455,9 +534,8 @@ def _generic_heads(g: Grouping) -> None:
         if not is_generic(short.name):
             continue
         size = len(short.tokens)
-        longer = [o for o in g.in_order if len(o.tokens) > size and o.name not in g.is_person]
-        ends = [o for o in longer if o.tokens[-size:] == short.tokens]
-        begins = [o for o in longer if o.tokens[:size] == short.tokens]
+        ends = [o for o in g.ending_with(short.name) if o.name not in g.is_person]
+        begins = [o for o in g.beginning_with(short.name) if o.name not in g.is_person]
         g.attach_to_best(short, ends or [o for o in begins if o.tokens[size] == "of"], "generic head")
         if short.name in _COMPASS or short.name in words("descriptors.txt"):
             g.attach_to_best(short, _beside_other_half(g, short, begins), "generic head")
@@ -475,7 +553,7 @@ def _beside_other_half(g: Grouping, short: Name, longer: list[Name]) -> list[Nam
 def _regions(g: Grouping) -> None:
     """ "Cambridge" → "Cambridge, Massachusetts", when the document names one region only."""
     for short in g.free():
-        g.attach_if_only(short, [o for o in g.in_order if o.name.startswith(short.name + ", ")], "region")
+        g.attach_if_only(short, g.beginning_with(short.name + ","), "region")
 
 
 def _coreferent(g: Grouping, chains: Sequence[Sequence[Span]]) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import zipfile
-from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -435,49 +434,6 @@ def test_broken_and_old_word_files(tmp_path: Path) -> None:
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600
     assert ".doc" in reason_of(tmp_path / "a.docx", ole)
     assert reason_of(tmp_path / "a.docx", ole + "EncryptedPackage".encode("utf-16-le")) == "encrypted: needs a password"
-
-
-# E-mail
-
-
-def mail(**headers: str) -> EmailMessage:
-    message = EmailMessage()
-    for name, value in {"Subject": "Übernahme of Acme", "From": "Ann <ann@example.org>", "To": "b@example.org", **headers}.items():
-        message[name] = value
-    return message
-
-
-def test_a_message_with_an_attachment(tmp_path: Path) -> None:
-    message = mail(Date="Mon, 9 Jan 2023 15:00:43 -0600")
-    message.set_content("Dear Bob,\n\nAcme, größer than ever.\n")
-    message.add_alternative("<p>html words</p>", subtype="html")
-    message.add_attachment(b"attached words", maintype="text", subtype="plain", filename="größe.txt")
-    result = text_of(tmp_path / "a.eml", bytes(message))
-    assert result.title == "Übernahme of Acme"
-    assert result.text.strip() == "Dear Bob,\n\nAcme, größer than ever."
-    assert result.metadata == {
-        "from": "Ann <ann@example.org>",
-        "to": "b@example.org",
-        "date": "2023-01-09T15:00:43-06:00",
-        "attachments": ["größe.txt"],
-    }
-
-
-def test_a_message_of_markup_only(tmp_path: Path) -> None:
-    message = mail()
-    message.set_content("<p>Acme</p><script>x</script><p>grows</p>", subtype="html")
-    assert text_of(tmp_path / "a.eml", bytes(message)).text == "Acme\n\ngrows"
-
-
-@pytest.mark.parametrize("charset", ["unknown-8bit", "us-ascii", "utf-8"])
-def test_a_false_charset(tmp_path: Path, charset: str) -> None:
-    head = f"Subject: x\nContent-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: 8bit\n\n"
-    body = "Die Größe der Stadt München überraschte den Präsidenten sehr, und er blieb noch lange dort."
-    assert text_of(tmp_path / "a.eml", head.encode() + body.encode("cp1252")).text == body
-
-
-def test_no_message_at_all(tmp_path: Path) -> None:
-    assert "no headers" in reason_of(tmp_path / "a.eml", "just some text\nwithout anything")
 
 
 # Tables

@@ -90,6 +90,23 @@ def test_what_does_not_exist_is_wrong_use(tmp_path: Path, monkeypatch: pytest.Mo
         resolve([path])
 
 
+def test_an_empty_folder_is_wrong_use_unless_it_is_known(tmp_path: Path) -> None:
+    write(tmp_path, docs__Thumbs_db="x")
+    (tmp_path / "docs" / "deeper").mkdir()
+    with pytest.raises(WrongUse, match="holds no files"):
+        resolve([tmp_path / "docs"])
+    known = Source(str(tmp_path / "docs"), "folder")
+    assert resolve([tmp_path / "docs"], [known]) == [known]
+
+
+def test_a_new_pattern_of_a_known_root_must_match_too(tmp_path: Path) -> None:
+    write(tmp_path, a_md="a")
+    known = Source(str(tmp_path), "glob", ("*.txt",))
+    with pytest.raises(WrongUse, match="matches no file"):
+        resolve([tmp_path / "*.pdf"], [known])
+    assert resolve([tmp_path / "*.txt"], [known]) == [known]
+
+
 def test_brackets_that_mean_nothing_are_wrong_use(tmp_path: Path) -> None:
     write(tmp_path, a_txt="a")
     with pytest.raises(WrongUse, match="bad character range"):
@@ -113,10 +130,10 @@ def test_globs(tmp_path: Path, pattern: str, matched: list[str]) -> None:
     assert list(list_files(Source(str(tmp_path), "glob", (pattern,))).found) == matched
 
 
-def test_hidden_files_lock_files_and_excluded_folders_are_passed_over(tmp_path: Path) -> None:
+def test_litter_and_excluded_folders_are_passed_over(tmp_path: Path) -> None:
     write(tmp_path, a_txt="a", home__state="s")
-    for name in (".hidden", "~$a.docx", ".git/config"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in (".hidden", "~$a.docx", ".git/config", "node_modules/x/readme.md", "__MACOSX/._a.txt", "Desktop.ini", "$RECYCLE.BIN/a.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text("x")
     assert list(list_files(Source(str(tmp_path), "folder"), [tmp_path / "home"]).found) == ["a.txt"]
 

@@ -2,24 +2,40 @@
 
 import gzip
 import io
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from polyonym.ingest.readers.result import SetAside
 
 
-def open_content(path: Path) -> BinaryIO:
+@dataclass(frozen=True)
+class Attached:
+    """A file that is attached to a mail. `for_itself` says that it was sent as a file, not as a picture within the text or the like."""
+
+    name: str
+    data: bytes = field(repr=False)
+    for_itself: bool = True
+
+
+Content = Path | Attached
+"""What readers read: a file on disk, or one that another file holds."""
+
+
+def open_content(file: Content) -> BinaryIO:
     """Open a file for reading its bytes; `.gz` is unpacked on the way."""
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
+    stream = file.open("rb") if isinstance(file, Path) else io.BytesIO(file.data)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if file.name.lower().endswith(".gz") else stream
 
 
-def read_content(path: Path, max_bytes: int) -> bytes:
+def read_content(file: Content, max_bytes: int) -> bytes:
     """All bytes of a file. Raises SetAside when there are more than `max_bytes` (after unpacking) or none."""
-    packed = path.name.lower().endswith(".gz")
-    if not packed and path.stat().st_size > max_bytes:
-        raise SetAside(f"oversized: {path.stat().st_size:,} bytes, the limit is {max_bytes:,}")
-    with open_content(path) as file:
-        data = file.read(max_bytes + 1)
+    packed = file.name.lower().endswith(".gz")
+    size = file.stat().st_size if isinstance(file, Path) else len(file.data)
+    if not packed and size > max_bytes:
+        raise SetAside(f"oversized: {size:,} bytes, the limit is {max_bytes:,}")
+    with open_content(file) as stream:
+        data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise SetAside(f"oversized: more than {max_bytes:,} bytes" + " when unpacked" * packed)
     if not data:
@@ -27,6 +43,6 @@ def read_content(path: Path, max_bytes: int) -> bytes:
     return data
 
 
-def open_text(path: Path, encoding: str, errors: str) -> io.TextIOWrapper:
+def open_text(file: Content, encoding: str, errors: str) -> io.TextIOWrapper:
     """Open a file for reading its characters as they are: line ends stay what they are."""
-    return io.TextIOWrapper(open_content(path), encoding=encoding, errors=errors, newline="")
+    return io.TextIOWrapper(open_content(file), encoding=encoding, errors=errors, newline="")

@@ -4,9 +4,8 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
-from polyonym.ingest.readers.content import open_content, open_text
+from polyonym.ingest.readers.content import Content, open_content, open_text
 from polyonym.ingest.readers.encodings import detect_stream
 from polyonym.ingest.readers.result import SetAside
 from polyonym.ingest.readers.tables import ID_NAMES, TEXT_NAMES, TITLE_NAMES, Row
@@ -28,7 +27,7 @@ class _Dialect(csv.Dialect):
         super().__init__()
 
 
-def rows(path: Path, max_bytes: int) -> Iterator[Row]:
+def rows(path: Content, max_bytes: int) -> Iterator[Row]:
     """The rows below the header, or all rows (columns "column 1" …) when the first row is no header.
 
     Raises SetAside for an empty file, NotText for binary content.

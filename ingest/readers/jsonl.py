@@ -3,14 +3,13 @@
 import io
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
-from polyonym.ingest.readers.content import open_content, open_text
+from polyonym.ingest.readers.content import Content, open_content, open_text
 from polyonym.ingest.readers.encodings import detect_stream
 from polyonym.ingest.readers.tables import Row
 
 
-def rows(path: Path, max_bytes: int) -> Iterator[Row]:
+def rows(path: Content, max_bytes: int) -> Iterator[Row]:
     """Rows by line; empty lines are passed over. Raises NotText for binary content."""
     with open_content(path) as stream:
         encoding = detect_stream(stream)

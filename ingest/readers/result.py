@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 """Raised when a reader's output for the same bytes changes, so that every file is read again."""
 TITLE_LENGTH = 300
 VALUE_LENGTH = 2000

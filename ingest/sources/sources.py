@@ -19,6 +19,7 @@ from sqlalchemy import Boolean, Column, Connection, Table, Text, delete, func, s
 
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.readers import unsupported
+from polyonym.ingest.sources.litter import is_litter
 from polyonym.ingest.store.tables import Json, batched, insert_rows, metadata
 from polyonym.ingest.text.documents import documents, rejected
 
@@ -139,7 +140,10 @@ def _source_of(given: str, held: Mapping[str, Source]) -> Source:
     except (OSError, RuntimeError) as error:  # a loop of symbolic links
         raise WrongUse(f"{given} cannot be followed: {error}. Give the folder or file itself.") from error
     if os.path.isdir(path):
-        return Source(root, "folder")
+        source = Source(root, "folder")
+        if root not in held and list_files(source) == Listing({}, {}):
+            raise WrongUse(f"{given} holds no files (hidden ones are passed over). Check the path.")
+        return source
     if os.path.exists(path):
         if not path.is_file():
             raise WrongUse(f"{given} is neither a file nor a folder. Give a file, a folder or a glob.")
@@ -152,7 +156,7 @@ def _source_of(given: str, held: Mapping[str, Source]) -> Source:
     first = next(index for index, part in enumerate(parts) if _MAGIC.search(part))
     root = str(Path(*parts[:first]).resolve()) if first else str(Path.cwd())
     source = Source(root, "glob", ("/".join(parts[first:]),))
-    if root in held:
+    if root in held and source.patterns[0] in held[root].patterns:
         return source
     if not os.path.isdir(root):
         raise WrongUse(f"{given}: there is no folder {root}. Check the path.")
@@ -185,7 +189,7 @@ class Listing:
 
 
 def list_files(source: Source, exclude: Sequence[Path] = ()) -> Listing:
-    """The files of a source, sorted by name. Hidden files and folders (and Office's lock files) are passed over, as are `exclude`d folders.
+    """The files of a source, sorted by name. Litter (see polyonym.ingest.sources.litter) is passed over, as are `exclude`d folders.
 
     Symbolic links are followed, but not into a folder that holds them. Problems are folders that cannot be listed, by name.
     """
@@ -212,10 +216,11 @@ def list_files(source: Source, exclude: Sequence[Path] = ()) -> Listing:
             problems["/".join(parts)] = "a symbolic link to a folder that holds it: not followed"
             continue
         for entry in entries:
-            if entry.name.startswith((".", "~$")):
+            is_folder = _is_folder(entry)
+            if is_litter(entry.name, is_folder):
                 continue
             name = (*parts, _text(entry.name))
-            if _is_folder(entry):
+            if is_folder:
                 if depth is None or len(parts) < depth:
                     stack.append((Path(entry.path), name, above | {here}))
             elif matches("/".join(name)):

@@ -32,7 +32,7 @@ test: install
 	$(BIN)/pytest -q -n 3
 
 crash: install
-	POLYONYM_CRASH_KILLS=200 $(BIN)/pytest -q -s tests/test_crash.py
+	POLYONYM_CRASH_KILLS=200 $(BIN)/pytest -q -s tests/flows/test_crash.py
 
 check: install
 	$(BIN)/ruff check .

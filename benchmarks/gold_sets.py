@@ -27,8 +27,9 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.distance import JaroWinkler
 
 from polyonym.flows.inspect import exports
-from polyonym.flows.pipeline import ingesting
+from polyonym.flows.pipeline import scanning
 from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import ENTITIES, LINKS, MENTIONS, NAMES, do_stage
 from polyonym.ingest.text.embedding import Embedder
 from polyonym.resolution.evaluation import evaluation
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
@@ -81,10 +82,10 @@ def ingest(gold: Path, base: Path, home: Path) -> list[Row]:
     (home / "kb").mkdir(parents=True)
     (home / "kb" / base.name).symlink_to(base.resolve())
     run = Run.open(home, None)
-    scan = ingesting.scan_sources(run, [str(gold)], False, None)
-    ingesting.read_documents(run, scan)
-    for step in (ingesting.find_mentions, ingesting.name_mentions, ingesting.link_names, ingesting.resolve_entities):
-        step(run)
+    scan = scanning.scan_sources(run, [str(gold)], False, None)
+    scanning.read_documents(run, scan)
+    for stage in (MENTIONS, NAMES, LINKS, ENTITIES):
+        do_stage(run, stage)
     with run.engine.connect() as connection:
         rows = list(exports.export(connection, "mentions"))
     run.end("done")

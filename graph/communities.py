@@ -23,12 +23,10 @@ import orjson
 from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
 from polyonym.graph.relations import SYMMETRIC, evidence, relation_weights
+from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.changes import Editions, editions_of
 from polyonym.ingest.store.tables import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from polyonym.resolution import entities
-
-RULES = 1
-"""Raise it when the way communities are made changes: every home then computes its communities again."""
 
 _FIRST_ITERATIONS = 4  # converged closely enough that the next run, on the same graph and one change, moves little else
 _RESOLUTIONS = (1.0, 2.0, 4.0, 8.0)  # of the modularity, tried in turn until a community that is too large falls apart
@@ -105,9 +103,13 @@ def read_graph(connection: Connection) -> EntityGraph:
     return EntityGraph(nodes, [(a, b, weights[a, b]) for a, b in sorted(weights)])
 
 
+def _code() -> str:
+    return fingerprint.of_code("graph/communities.py")
+
+
 def made_from(connection: Connection, max_size: int) -> Editions:
     """What a partition rests on: when it is the same, so is the partition."""
-    return editions_of(connection, (evidence, entities.entities)) | {"rules": RULES, "size": max_size}
+    return editions_of(connection, (evidence, entities.entities)) | {"code": _code(), "size": max_size}
 
 
 def load(connection: Connection) -> Partition:
@@ -227,7 +229,7 @@ def _in_order(graph: EntityGraph) -> EntityGraph:
 
 def _content(graph: EntityGraph, max_size: int, seed: int) -> str:
     names = [(e, node.name) for e, node in graph.nodes.items()]
-    return hashlib.sha256(orjson.dumps([RULES, max_size, seed, names, graph.edges])).hexdigest()[:32]
+    return hashlib.sha256(orjson.dumps([_code(), max_size, seed, names, graph.edges])).hexdigest()[:32]
 
 
 def _divide(

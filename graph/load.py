@@ -10,18 +10,19 @@ from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import BigInteger, Column, Connection, Engine, Table, Text, delete, select
 
-from polyonym.graph.difference import Change, Wanted, acknowledge, acknowledged, difference, forget, properties_hash
+from polyonym.graph.difference import Change, Wanted, acknowledge, difference, forget, properties_hash
 from polyonym.graph.projection import Owners, changed_owners, elements, rests_on
 from polyonym.graph.stores.model import EDGES, NODES, EdgeKind, NodeKind, identity
 from polyonym.graph.stores.store import GraphStore, Marker
 from polyonym.ingest.errors import Damaged, WrongUse
+from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.changes import Editions, editions_of, see, seen
 from polyonym.ingest.store.tables import get_fact, metadata, set_fact
 
 BATCH = 5000
 """Rows written in one transaction of a store."""
 
-_MODEL = properties_hash({kind.name: repr(kind) for kind in (*NODES, *EDGES)} | {"acknowledged": acknowledged.c.keys()})
+_MODEL = fingerprint.of_code("graph/stores/model.py", "graph/projection.py", "graph/difference.py")
 """What the graph is made of, and what is known of it: a store that was filled by other rules is filled anew."""
 
 versions = Table(

@@ -11,6 +11,7 @@ from sqlalchemy import Column, Connection, Integer, Select, Table, Text, and_, c
 
 from polyonym.graph.difference import by_code_point, rows_of
 from polyonym.ingest.relations import relations
+from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.changes import editions_of, owners_since, see, seen
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.resolution.entities import entities, memberships
@@ -64,10 +65,11 @@ def gather(connection: Connection) -> None:
     belongs to no entity. A people is tied to the one place that bears its country's name; its evidence is the people's first
     mention in each document.
     """
-    now, before = editions_of(connection, _RESTS_ON), seen(connection, "evidence")
+    code = fingerprint.of_code("graph/relations.py")
+    now, before = editions_of(connection, _RESTS_ON) | {"code": code}, seen(connection, "evidence")
     if now == before:
         return
-    changed = owners_since(connection, (relations, mention_names, memberships), before)
+    changed = owners_since(connection, (relations, mention_names, memberships), before) if before.get("code") == code else None
     if changed is None:
         connection.execute(delete(evidence))
     else:

@@ -14,17 +14,12 @@ from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
 from polyonym.ingest.mentions.mentions import Mention
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
+from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.documents import Document, content_hash
 
 if TYPE_CHECKING:
     from spacy.language import Language
-
-RULES = 1
-"""Raise when the rules below change what is found: the stage of relations is then done again."""
-
-RECIPE = 1
-"""Raise when what is kept of a parse changes."""
 
 NEIGHBOURS = 6
 """A mention co-occurs with this many mentions after it in its sentence, and so before it: in a list of a hundred names all
@@ -73,7 +68,7 @@ relations = Table(
 
 def model_name(pipeline: str) -> str:
     """Under what name a pipeline's parses are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
-    return f"parse-{RECIPE}:{pipeline_version(pipeline)}"
+    return f"parse:{fingerprint.of_code('ingest/relations.py')}:{pipeline_version(pipeline)}"
 
 
 def contents(document: Document, mentions: Iterable[Mention]) -> list[str]:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from polyonym.flows.home.home import Home
 from polyonym.flows.inspect import exports
-from polyonym.flows.pipeline import ingesting, loading, summarising
+from polyonym.flows.pipeline import loading, scanning
 from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import OF_COMMUNITIES, PROJECTIONS, STAGES, do_stage, load_projection
 from polyonym.graph import vectors
 from polyonym.graph.stores.model import EDGES, NODES
 from polyonym.ingest.mentions import pipelines
@@ -33,7 +34,7 @@ INDEXES = ("chunks", "entities", "communities")
 class WordHashes:
     """An embedder without a model: a text is the sum of its words' random vectors."""
 
-    name = "word-hashes"
+    fingerprint = "word-hashes"
     dimension = 64
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -56,22 +57,12 @@ def whole_run(home: Path, corpus: Path) -> None:
     with Home(home).held():
         run = Run.open(home, None)
         run.embedder = WordHashes()  # type: ignore[assignment]
-        scan = ingesting.scan_sources(run, [str(corpus)], True, None)
-        ingesting.read_documents(run, scan)
-        for step in (
-            ingesting.find_chunks,
-            ingesting.find_mentions,
-            ingesting.find_relations,
-            ingesting.name_mentions,
-            ingesting.link_names,
-            ingesting.resolve_entities,
-            loading.load_graph,
-            loading.index_chunks_and_entities,
-        ):
-            step(run)
-        summarising.divide(run, fresh=False)
-        summarising.summarise(run)
-        summarising.load_communities(run)
+        scan = scanning.scan_sources(run, [str(corpus)], True, None)
+        scanning.read_documents(run, scan)
+        for stage in STAGES:
+            do_stage(run, stage)
+        for projection in (*PROJECTIONS, *OF_COMMUNITIES):
+            load_projection(run, projection)
         run.end("done")
 
 

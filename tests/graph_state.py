@@ -6,12 +6,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from conftest import Neo4jServer
 from sqlalchemy import Engine, delete
 
 from polyonym.graph import communities
 from polyonym.graph.projection import elements
 from polyonym.graph.relations import gather
+from polyonym.graph.stores.embedded import Embedded, _described
 from polyonym.graph.stores.model import EDGES, NODES
+from polyonym.graph.stores.neo4j import Neo4j
 from polyonym.graph.stores.store import GraphStore
 from polyonym.graph.summaries import summaries
 from polyonym.ingest import relations
@@ -123,3 +126,31 @@ def held_by(store: GraphStore) -> dict[str, list[dict[str, Any]]]:
 
 def _sorted(rows: Any) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: repr(sorted(row.items())))
+
+
+def connect(server: Neo4jServer, patience: float = 60.0) -> Neo4j:
+    return Neo4j(server.url, server.user, server.password, patience=patience)
+
+
+def spoil(store: GraphStore, *statements: str) -> None:
+    """Change what a store holds behind the back of its home."""
+    if isinstance(store, Neo4j):
+        for statement in statements:
+            store._write(statement)
+        return
+    assert isinstance(store, Embedded)
+    import ladybug
+
+    database = ladybug.Database(store.file)
+    connection = ladybug.Connection(database)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+    database.close()
+    store._name([_described(store.file)])
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)

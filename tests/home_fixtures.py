@@ -15,7 +15,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,8 +29,9 @@ from polyonym.flows.home import tables
 from polyonym.flows.home.home import Home, Opened
 from polyonym.flows.home.settings import load_settings
 from polyonym.flows.inspect import exports
-from polyonym.flows.pipeline import ingesting, loading, refresh, repair, summarising
+from polyonym.flows.pipeline import loading, refresh, repair, scanning
 from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import OF_COMMUNITIES, PROJECTIONS, STAGES, do_stage, load_projection
 from polyonym.graph import vectors
 from polyonym.graph.check import Finding
 from polyonym.graph.relations import SYMMETRIC
@@ -40,6 +41,7 @@ from polyonym.ingest.mentions import pipelines, recognition
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.store import database as state
 from polyonym.ingest.store.database import open_state
+from polyonym.ingest.text.embedding import model_fingerprint
 
 _open_graph = loading.open_graph
 POSTGRES = os.environ.get("POLYONYM_TEST_POSTGRES_URL", "")
@@ -156,7 +158,7 @@ class Place:
         """A new run, or more of the run `number`, with the test's models."""
         run = Run(Home(self.home), load_settings(self.home), self.engine, number)
         run.embedder = WordHashes()  # type: ignore[assignment]
-        run.embedder.name = run.settings.embedding_model  # so that it can be told when another is set
+        run.embedder.fingerprint = model_fingerprint(run.settings.embedding_model)  # so that it can be told when another is set
         run.pipelines = KnownNames(self.labels) if self.labels else Recorded()
         return run
 
@@ -173,10 +175,10 @@ class Place:
         With `dies_after` it goes no further than so many steps behind the reading of the files, and is not closed.
         """
         with self._running(dies_after is not None) as run:
-            ingesting.check_settings(run.settings, run.embedder)
-            scan = ingesting.scan_sources(run, [str(p) for p in paths or (self.source,)], allow_deletions, keep_gone)
-            ingesting.remember_registry(run, str(registry) if registry else None)
-            ingesting.read_documents(run, scan)
+            scanning.check_settings(run.settings, run.embedder)
+            scan = scanning.scan_sources(run, [str(p) for p in paths or (self.source,)], allow_deletions, keep_gone)
+            scanning.remember_registry(run, str(registry) if registry else None)
+            scanning.read_documents(run, scan)
             for step in STEPS[:dies_after]:
                 step(run)
             if dies_after is None:
@@ -211,8 +213,8 @@ class Place:
         with Home(self.home).held(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(loading, "open_graph", lambda home, settings: self.graph_store())
             if self.remembered and not communities:
-                for step in ("divide", "summarise", "load_communities"):
-                    patch.setattr(summarising, step, lambda *_, **__: None)
+                patch.setattr(refresh, "OF_COMMUNITIES", ())
+                patch.setattr("home_fixtures.OF_COMMUNITIES", ())
             run = self.run(number)
             status = "failed"
             try:
@@ -224,9 +226,9 @@ class Place:
 
     @staticmethod
     def _communities(run: Run, fresh: bool) -> None:
-        summarising.divide(run, fresh)
-        summarising.summarise(run)
-        summarising.load_communities(run)
+        run.divides_afresh = fresh
+        for projection in OF_COMMUNITIES:
+            load_projection(run, projection)
 
     def export(self, kind: str) -> list[dict[str, Any]]:
         """The rows of an export."""
@@ -286,15 +288,9 @@ class RememberedGraph:
         yield from self._rows.get(kind.name, {}).values()
 
 
-STEPS = (
-    ingesting.find_chunks,
-    ingesting.find_mentions,
-    ingesting.find_relations,
-    ingesting.name_mentions,
-    ingesting.link_names,
-    ingesting.resolve_entities,
-    loading.load_graph,
-    loading.index_chunks_and_entities,
+STEPS: tuple[Callable[[Run], None], ...] = (
+    *(partial(do_stage, stage=stage) for stage in STAGES),
+    *(partial(load_projection, projection=projection) for projection in PROJECTIONS),
 )
 
 MakePlace = Callable[..., Place]

@@ -62,7 +62,7 @@ def ingest(
         engine = place.make(settings)
         _check(engine, paths, registry)
         with _orchestrated(place, verbose, lambda: _load_model(Opened(place, settings, engine), paths)):
-            from polyonym.flows.orchestration.nightly import ingest_and_summarize
+            from polyonym.flows.orchestration.flows import ingest_and_summarize
 
             report = ingest_and_summarize(
                 [str(p) for p in paths],
@@ -87,7 +87,7 @@ def _orchestrated(home: Home, verbose: bool, meanwhile: Callable[[], None] = lam
 
     with prefect_server(home) as server:
         os.environ["PREFECT_API_URL"] = server.url
-        from polyonym.flows.orchestration import nightly  # noqa: F401
+        from polyonym.flows.orchestration import flows  # noqa: F401
 
         meanwhile()
         server.wait()
@@ -133,7 +133,7 @@ def communities(
     place = Home(home)
     place.open(load_settings(home, config)).dispose()
     with place.held(), _orchestrated(place, verbose):
-        from polyonym.flows.orchestration.nightly import summarize
+        from polyonym.flows.orchestration.flows import summarize
 
         report = summarize(str(home), str(config) if config else None, fresh)
     if as_json:

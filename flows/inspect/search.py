@@ -10,7 +10,7 @@ from polyonym.graph import communities, vectors
 from polyonym.graph.summaries import summaries
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.text import chunks
-from polyonym.ingest.text.embedding import Embedder
+from polyonym.ingest.text.embedding import Embedder, model_fingerprint
 from polyonym.resolution import entities
 
 
@@ -30,9 +30,9 @@ def search(home: Home, settings: Settings, connection: Connection, text: str, li
     names = ("entities", "communities", "chunks")
     for name in names:
         held = vectors.manifest(home.vectors, name)
-        if held is not None and held.model != settings.embedding_model:
+        if held is not None and held.model != model_fingerprint(settings.embedding_model):
             raise WrongUse(
-                f"The index of {name} was made by the model {held.model}, the settings name {settings.embedding_model}: their vectors "
+                f"The index of {name} was not made by the model that the settings name, {settings.embedding_model}: their vectors "
                 "cannot be compared. Run `polyonym ingest` again, which embeds everything anew, or set POLYONYM_EMBEDDING_MODEL back."
             )
     vector = Embedder(settings.embedding_model).encode([text])[0]

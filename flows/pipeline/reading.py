@@ -16,7 +16,7 @@ from polyonym.ingest.mentions import mentions
 from polyonym.ingest.readers import Read, ReaderOptions, Unreadable, read_file
 from polyonym.ingest.sources import removals, sources
 from polyonym.ingest.sources.sources import File, Scan
-from polyonym.ingest.store import model_outputs, stage_marks
+from polyonym.ingest.store import fingerprint, model_outputs, stage_marks
 from polyonym.ingest.store.tables import batched
 from polyonym.ingest.text import chunks, documents
 from polyonym.ingest.text.documents import Document, Rejection
@@ -38,8 +38,9 @@ def reader_options(settings: Settings) -> ReaderOptions:
 
 
 def reader_key(settings: Settings) -> str:
-    """Changes when every file has to be read again: with the readers' options and with the languages that have a pipeline."""
-    return "\n".join([reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
+    """Changes when every file has to be read again: with the readers, their options and the languages that have a pipeline."""
+    code = fingerprint.of_code("ingest/readers", "ingest/text/languages.py", "ingest/text/documents.py")
+    return "\n".join([code, reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
 
 
 def check_losses(connection: Connection, scan: Scan, settings: Settings) -> None:

@@ -1,17 +1,16 @@
 """What follows a correction: everything from names on, for what the correction touched, without looking at the sources."""
 
-from collections.abc import Callable
+from collections.abc import Collection
 from pathlib import Path
 
 from polyonym.flows.home.interrupts import Interrupted, clean_point
 from polyonym.flows.home.knowledge import names_to_ask
-from polyonym.flows.pipeline import extraction, loading, reading, resolving, stage_keys, summarising
-from polyonym.flows.pipeline.run import Batch, Run, out_of_date
+from polyonym.flows.pipeline import reading
+from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import NAMES, OF_COMMUNITIES, PROJECTIONS, STAGES, do_stage, load_projection
 from polyonym.flows.report import report
 from polyonym.ingest.sources import sources
-from polyonym.resolution.linking.wikidata import client as wikidata
-
-Do = Callable[[Run, Batch], int]
+from polyonym.resolution.linking.wikidata import client
 
 
 def refresh(home: Path, config: Path | None, number: int | None = None) -> Run:
@@ -41,22 +40,13 @@ def bring_up_to_date(run: Run) -> None:
     clean_point()
     _rename(run)
     # What a changed setting has put out of date waits for the next ingest: names rest on the mentions as they are.
-    for batch in out_of_date(run, "names", _keys(run, "names", True)):
-        clean_point()
-        resolving.name_batch(run, batch)
-    with run.engine.begin() as connection:
-        wikidata.purge(connection, names_to_ask(connection))
-    for batch in out_of_date(run, "links", _keys(run, "links", True)):
-        clean_point()
-        resolving.link_batch(run, batch)
-    clean_point()
-    resolving.resolve_all(run, _keys(run, "resolve", True))
-    loading.load_graph(run)
-    loading.index_chunks_and_entities(run)
-    clean_point()
-    summarising.divide(run, fresh=False)
-    summarising.summarise(run)
-    summarising.load_communities(run)
+    for stage in STAGES[STAGES.index(NAMES) :]:
+        do_stage(run, stage, of_held_mentions=True, prepare=False)
+        if stage is NAMES:
+            with run.engine.begin() as connection:
+                client.purge(connection, names_to_ask(connection))
+    for projection in (*PROJECTIONS, *OF_COMMUNITIES):
+        load_projection(run, projection)
 
 
 def _rename(run: Run) -> None:
@@ -64,19 +54,11 @@ def _rename(run: Run) -> None:
     with run.engine.connect() as connection:
         renamed = sources.scan(connection, [], reading.reader_key(run.settings)).renamed
     names = set(reading.rename_documents(run, renamed))
-    if not names:
-        return
-    steps: tuple[tuple[str, Do], ...] = (
-        ("chunks", extraction.chunk_batch),
-        ("mentions", lambda _, batch: extraction.Recognition(run).batch(batch)),
-        ("relations", extraction.relate_batch),
-    )
-    for stage, do in steps:
-        for batch in out_of_date(run, stage, {d: key for d, key in _keys(run, stage, False).items() if d in names}):
-            do(run, batch)
+    if names:
+        extract_again(run, names)
 
 
-def _keys(run: Run, stage: str, of_held_mentions: bool) -> stage_keys.Keys:
-    """The keys that every document's `stage` should be marked with."""
-    with run.engine.connect() as connection:
-        return stage_keys.keys_of(stage, connection, run.settings, run.knowledge, of_held_mentions)
+def extract_again(run: Run, names: Collection[str]) -> None:
+    """Chunks, mentions and relations of these documents, from the models' kept outputs."""
+    for stage in STAGES[: STAGES.index(NAMES)]:
+        do_stage(run, stage, only=names)

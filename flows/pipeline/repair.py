@@ -1,6 +1,6 @@
 """The check of a home: the state's promises, and each projection against the state; and how what differs is put right."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Engine, delete, select, update
 from polyonym.flows.home.home import Home
 from polyonym.flows.home.interrupts import Interrupted
 from polyonym.flows.home.settings import Settings
-from polyonym.flows.pipeline import extraction, loading, reading, refresh, stage_keys
-from polyonym.flows.pipeline.run import Batch, Run, out_of_date
-from polyonym.flows.planning import projections_due
+from polyonym.flows.pipeline import loading, reading, refresh
+from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import GRAPH, STAGES
 from polyonym.graph import load, vectors
 from polyonym.graph.check import (
     OTHER,
@@ -42,7 +42,7 @@ def check(home: Home, settings: Settings, engine: Engine) -> list[Finding]:
     with engine.connect() as connection:
         findings = check_state(connection)
         home_id: str = get_fact(connection, "home_id", "")
-        wanted = projections_due.wanted_vectors(connection)
+        wanted = loading.wanted_vectors(connection)
     with loading.open_graph(home, settings) as graph:
         findings += check_graph(engine, graph, home_id)
     for name in INDEXES:
@@ -86,17 +86,17 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
             where |= {"communities", "summaries"}
         see(connection, "evidence", {})
         gather(connection)
-        for stage in stage_keys.STAGES:
-            stage_marks.unmark(connection, stage, sorted(broken))
+        for stage in STAGES:
+            stage_marks.unmark(connection, stage.name, sorted(broken))
         if "communities" in where:
             _divide_again(connection)
         if "summaries" in where:
             see(connection, "summaries", {})
-    _find_again(run, broken)
+    refresh.extract_again(run, broken)
     for name in INDEXES:
         _discard_damaged(run.home.vectors, name)
     if "graph" in where:
-        with loading.open_graph(run.home, run.settings) as graph, run.timings.stage("Loading the graph anew") as stage_shown:
+        with loading.open_graph(run.home, run.settings) as graph, run.timings.stage(f"{GRAPH.title} anew") as stage_shown:
             written = load.load(run.engine, graph, loading.home_id(run.engine), stage_shown.advance, start_over=True)
         run.written.nodes += written.nodes
         run.written.relationships += written.relationships
@@ -128,20 +128,6 @@ def _divide_again(connection: Connection) -> None:
     connection.execute(update(communities).values(content=""))
     set_fact(connection, "communities", "")
     see(connection, "communities", {})
-
-
-def _find_again(run: Run, broken: set[str]) -> None:
-    """Chunks, mentions and relations of these documents, from the models' kept outputs; their names and entities follow."""
-    steps: tuple[tuple[str, Callable[[Run, Batch], int]], ...] = (
-        ("chunks", extraction.chunk_batch),
-        ("mentions", lambda _, batch: extraction.Recognition(run).batch(batch)),
-        ("relations", extraction.relate_batch),
-    )
-    for stage, do in steps:
-        with run.engine.connect() as connection:
-            keys = stage_keys.keys_of(stage, connection, run.settings, run.knowledge)
-        for batch in out_of_date(run, stage, {d: key for d, key in keys.items() if d in broken}):
-            do(run, batch)
 
 
 def _discard_damaged(folder: Path, name: str) -> None:

@@ -14,13 +14,12 @@ from polyonym.ingest.mentions.mentions import Mention
 from polyonym.ingest.store import stage_marks
 from polyonym.ingest.text import documents
 from polyonym.ingest.text.documents import Document
-from polyonym.resolution.clustering.resolve import Resolved, resolve
+from polyonym.resolution.clustering.resolve import resolve
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.splits import with_splits
 from polyonym.resolution.linking import links
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.linking.wikidata import client as wikidata
-from polyonym.resolution.linking.wikidata.client import Prefetch
 from polyonym.resolution.within_document import document_names
 from polyonym.resolution.within_document.coreference import coreferences
 from polyonym.resolution.within_document.document_entities import DocumentName
@@ -68,7 +67,7 @@ def _named(
     return with_splits(names, named, found, own) if own else (names, named)
 
 
-def ask_wikidata(run: Run) -> Prefetch:
+def ask_wikidata(run: Run) -> None:
     """Ask Wikidata for the names that its cache does not answer. What it does not answer now stays pending; the run goes on."""
     client = run.knowledge.wikidata
     with run.engine.begin() as connection:
@@ -76,7 +75,7 @@ def ask_wikidata(run: Run) -> Prefetch:
         names = [] if client.off else list(names_to_ask(connection))
     if client.off:
         run.notes.append(f"Wikidata was not asked: {client.off}")
-        return client.prefetch([])
+        return
     with run.timings.stage("Asking Wikidata", None, "names") as stage:
         tell = stopping(stage.advance)
         answer = client.prefetch(names, lambda done, total: tell(done - stage.done))
@@ -88,7 +87,6 @@ def ask_wikidata(run: Run) -> Prefetch:
         )
     elif answer.pending:
         run.notes.append(f"Wikidata gave no answer for {answer.pending:,} of the names: the next run asks again.")
-    return answer
 
 
 def link_batch(run: Run, batch: Batch) -> int:
@@ -110,8 +108,12 @@ def link_batch(run: Run, batch: Batch) -> int:
     return sum(link.wikidata_id is not None or link.registry_id is not None for link in made)
 
 
-def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
-    """Bring the entities up to date and record what changed, in one transaction: the history loses nothing to a crash."""
+def resolve_batch(run: Run, batch: Batch) -> int:
+    """Bring the entities up to date and record what changed, in one transaction: the history loses nothing to a crash.
+
+    The batch has the keys of all documents. Returns how many within-document entities were looked at.
+    """
+    keys = batch.keys
     with run.engine.begin() as connection:
         result = resolve(connection, keys, run.knowledge.about, run.settings.unite_demonyms)
         gather(connection)
@@ -126,4 +128,4 @@ def resolve_all(run: Run, keys: Mapping[str, str]) -> Resolved:
             *(Change("link-lost", i, q) for i, q in result.links_lost),
         ]
         history.record(connection, run.number, changes)
-    return result
+    return result.units

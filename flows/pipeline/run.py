@@ -16,6 +16,7 @@ from polyonym.flows.home.knowledge import Knowledge
 from polyonym.flows.home.progress import Timings
 from polyonym.flows.home.settings import Settings, load_settings
 from polyonym.flows.inspect import overview
+from polyonym.ingest.mentions.gazetteer import Matcher, read_patterns
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.store import stage_marks
 from polyonym.ingest.store.tables import batched
@@ -54,6 +55,7 @@ class Run:
         with engine.begin() as connection:
             self.number = number or history.begin(connection, now(), kind)
             self.figures: dict[str, Any] = history.resume(connection, self.number)
+        self.divides_afresh = False  # without regard to the communities before
         self.as_task: AsTask = lambda do, name: do  # how a batch is run; the flows make a Prefect task of it
         self.timings = Timings([(s["stage"], s["seconds"], s["steps"]) for s in self.figures.get("stages", ())])
         self.written = Written(**self.figures.get("written", {}))
@@ -73,6 +75,13 @@ class Run:
     @cached_property
     def embedder(self) -> Embedder:
         return embedder(self.settings.embedding_model)
+
+    @cached_property
+    def gazetteer(self) -> Matcher | None:
+        """The names that are known beforehand: those of the registry and of the patterns file."""
+        registry = self.knowledge.registry
+        names = [*(registry.names() if registry else []), *read_patterns(self.settings.patterns_file)]
+        return Matcher([(name, label or "OTHER") for name, label in names]) if names else None
 
     @cached_property
     def knowledge(self) -> Knowledge:

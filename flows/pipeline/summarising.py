@@ -1,29 +1,30 @@
 """From entities to communities and their summaries."""
 
+from collections.abc import Callable
+
 from polyonym.flows.home.history import Change
-from polyonym.flows.pipeline import loading, stage_keys
+from polyonym.flows.home.settings import Settings
 from polyonym.flows.pipeline.run import Run
 from polyonym.graph import communities
 from polyonym.graph.summaries import summaries
 from polyonym.graph.summaries.language_model import LanguageModel
-from polyonym.ingest.store.changes import Editions, forget_owners, see, seen
+from polyonym.ingest.store.changes import Editions, see, seen
 from polyonym.ingest.text.documents import content_hash
 
 
-def divide(run: Run, fresh: bool) -> None:
-    """Communities by hierarchical Leiden, starting from the ones before unless `fresh`."""
-    with run.timings.stage("Finding communities", None, "communities") as stage:
-        with run.engine.connect() as connection:
-            made_from = communities.made_from(connection, run.settings.community_size)
-            if not fresh and made_from == seen(connection, "communities"):
-                return
-            graph = communities.read_graph(connection)
-            before = communities.load(connection)
-        partition = communities.compute(graph, None if fresh else before, run.settings.community_size)
-        with run.engine.begin() as connection:
-            communities.store(connection, partition)
-            see(connection, "communities", made_from)
-        stage.advance(len(partition.communities))
+def divide(run: Run, advance: Callable[[int], None]) -> None:
+    """Communities by hierarchical Leiden, starting from the ones before unless the run divides afresh."""
+    with run.engine.connect() as connection:
+        made_from = communities.made_from(connection, run.settings.community_size)
+        if not run.divides_afresh and made_from == seen(connection, "communities"):
+            return
+        graph = communities.read_graph(connection)
+        before = communities.load(connection)
+    partition = communities.compute(graph, None if run.divides_afresh else before, run.settings.community_size)
+    with run.engine.begin() as connection:
+        communities.store(connection, partition)
+        see(connection, "communities", made_from)
+    advance(len(partition.communities))
     was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
     run.record(
         [
@@ -34,7 +35,12 @@ def divide(run: Run, fresh: bool) -> None:
     )
 
 
-def summarise(run: Run) -> None:
+def summary_key(settings: Settings) -> str:
+    """What summaries rest on, the communities' content apart: who writes them."""
+    return content_hash(settings.llm_model, str(settings.llm_tokens)) if settings.llm_url else ""
+
+
+def summarise(run: Run, advance: Callable[[int], None]) -> None:
     """Summaries of the communities that changed: extractive, or by a language model where an endpoint is set."""
     settings = run.settings
     model = (
@@ -42,30 +48,13 @@ def summarise(run: Run) -> None:
         if settings.llm_url
         else None
     )
-    writer: Editions = {"writer": stage_keys.summary_key(settings)}
-    with run.timings.stage("Summarising", None, "communities") as stage:
-        with run.engine.connect() as connection:
-            made_from = summaries.made_from(connection) | writer
-            if made_from == seen(connection, "summaries"):
-                return
-        told = summaries.summarise(run.engine, run.embedder.count_tokens, model, loading.stopping(stage.advance))
-        with run.engine.begin() as connection:
-            see(connection, "summaries", writer if told.notes else made_from)  # what was not answered is asked again
+    writer: Editions = {"writer": summary_key(settings)}
+    with run.engine.connect() as connection:
+        made_from = summaries.made_from(connection) | writer
+        if made_from == seen(connection, "summaries"):
+            return
+    told = summaries.summarise(run.engine, run.embedder.count_tokens, model, advance)
+    with run.engine.begin() as connection:
+        see(connection, "summaries", writer if told.notes else made_from)  # what was not answered is asked again
     run.written.summaries += told.written
     run.notes += told.notes
-
-
-def load_communities(run: Run) -> None:
-    """Communities into the graph store and their vector index."""
-    loading.load_graph(run)
-    with run.engine.connect() as connection:
-        texts = summaries.descriptions(connection)
-    loading.index(
-        run,
-        "communities",
-        "Embedding communities",
-        {i: content_hash(t) for i, t in texts.items()},
-        lambda ids: [texts[i] for i in ids],
-    )
-    with run.engine.begin() as connection:
-        forget_owners(connection)  # all that follows them is up to date

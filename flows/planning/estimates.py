@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyonym.flows.home.history import RunRecord
+from polyonym.flows.pipeline.stages import LINKS, SUMMARIES
 
 _RUNS = 20
 Figures = Mapping[str, Any]
@@ -37,7 +38,7 @@ class Earlier:
 
     def seconds_for_summaries(self, summaries: int) -> float | None:
         """Of choosing or asking for so many summaries."""
-        return _in_proportion([(_written(run), _seconds(run, "Summarising")) for run in self._runs], summaries)
+        return _in_proportion([(_written(run), _seconds(run, SUMMARIES.title)) for run in self._runs], summaries)
 
 
 def _in_proportion(told: Sequence[tuple[int, float]], size: int) -> float | None:
@@ -70,4 +71,4 @@ def _written(run: Figures) -> int:
 def _touched(run: Figures) -> int:
     """How many documents a run resolved again or took out."""
     gone: int = run.get("documents", {}).get("gone", 0)
-    return _steps(run, "Linking") + gone
+    return _steps(run, LINKS.title) + gone

@@ -11,8 +11,21 @@ from polyonym.flows.home import history
 from polyonym.flows.home.home import Opened
 from polyonym.flows.home.knowledge import Knowledge, names_to_ask
 from polyonym.flows.home.settings import Settings
-from polyonym.flows.pipeline import reading, stage_keys
-from polyonym.flows.pipeline.ingesting import check_settings
+from polyonym.flows.pipeline import reading
+from polyonym.flows.pipeline.scanning import check_settings
+from polyonym.flows.pipeline.stages import (
+    CHUNK_INDEX,
+    CHUNKS,
+    COMMUNITIES,
+    COMMUNITY_INDEX,
+    ENTITY_INDEX,
+    GRAPH,
+    STAGES,
+    SUMMARIES,
+    Basis,
+    Stage,
+    along_the_chain,
+)
 from polyonym.flows.planning import projections_due, source_changes
 from polyonym.flows.planning.estimates import Earlier
 from polyonym.flows.planning.projections_due import Due
@@ -30,14 +43,6 @@ from polyonym.resolution.linking.registry import Registry, read_registry
 from polyonym.resolution.linking.wikidata import cache as wikidata_cache
 from polyonym.resolution.within_document.document_names import document_names
 
-_TITLES = {
-    "chunks": "Cutting chunks",
-    "mentions": "Finding mentions",
-    "relations": "Finding relations",
-    "names": "Naming",
-    "links": "Linking",
-    "resolve": "Resolving",
-}
 _AS_CHANGED = "what has changed"
 _CHANGED = "models, weights, settings or judgements changed, or an earlier run was cut short"
 # What a home without a run is taken to be like: examples/corpus.
@@ -52,8 +57,8 @@ def pending(it: Opened, connection: Connection) -> dict[str, int]:
     and what of graph, indexes, communities and summaries is behind the state."""
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
-        chain = stage_keys.along_the_chain(connection, it.settings, knowledge)
-        found = {f"documents for {stage}": len(stage_marks.outdated(connection, stage, keys)) for stage, keys in chain}
+        chain = along_the_chain(Basis(connection, it.settings, knowledge))
+        found = {f"documents for {stage.name}": len(stage_marks.outdated(connection, stage.name, keys)) for stage, keys in chain}
     finally:
         knowledge.close()
     found |= {"names at Wikidata": len(wikidata_cache.pending(connection)), **projections_due.look(it, connection).counts}
@@ -84,8 +89,8 @@ def plan(
         items = read_registry(registry)
         knowledge.registry = Registry(items) if items else None
     try:
-        keys = dict(stage_keys.along_the_chain(connection, it.settings, knowledge))
-        outdated = {stage: stage_marks.outdated(connection, stage, keys[stage]) for stage in keys}
+        keys = {stage.name: keys for stage, keys in along_the_chain(Basis(connection, it.settings, knowledge))}
+        outdated = {name: stage_marks.outdated(connection, name, keys[name]) for name in keys}
         names, asked = _names_coming(connection, comes), list(names_to_ask(connection))
         known = _count(connection, document_names)
         requests = knowledge.wikidata.requests_for(asked, round(names * (len(asked) / known if known else _ASKED_A_NAME)))
@@ -137,9 +142,9 @@ def _reading(scan: sources.Scan, earlier: Earlier) -> Iterator[Row]:
 
 
 def _by_document(coming: int, gone: int, stale: Mapping[str, Sequence[str]], earlier: Earlier) -> Iterator[Row]:
-    for stage, title in _TITLES.items():
-        resolving = stage == "resolve"  # which also takes out what is gone
-        count = coming + len(stale[stage]) + (gone if resolving else 0)
+    for stage in STAGES:
+        resolving = stage.at_once  # which also takes out what is gone
+        count = coming + len(stale[stage.name]) + (gone if resolving else 0)
         if count:
             whys = (
                 f"{coming:,} new, changed or moved" if coming else "",
@@ -147,17 +152,17 @@ def _by_document(coming: int, gone: int, stale: Mapping[str, Sequence[str]], ear
                 _why(stage, stale),
             )
             # Its steps are the units of the blocks that are touched, which nobody knows beforehand.
-            seconds = earlier.seconds_for(title, count) if resolving else earlier.seconds(title, count)
-            yield _row(title, count, " and ".join(w for w in whys if w), seconds)
+            seconds = earlier.seconds_for(stage.title, count) if resolving else earlier.seconds(stage.title, count)
+            yield _row(stage.title, count, " and ".join(w for w in whys if w), seconds)
 
 
-def _why(stage: str, stale: Mapping[str, Sequence[str]]) -> str:
+def _why(stage: Stage, stale: Mapping[str, Sequence[str]]) -> str:
     """Why documents are out of date for a stage although their files did not change."""
-    if not stale[stage]:
+    if not stale[stage.name]:
         return ""
-    before = stage_keys.STAGES[: stage_keys.STAGES.index(stage)]
-    because = next((b for b in before if stale[b] and b != "chunks"), None)
-    return f"{len(stale[stage]):,} {f'since {_TITLES[because].lower()} is done again' if because else _CHANGED}"
+    before = STAGES[: STAGES.index(stage)]
+    because = next((b for b in before if stale[b.name] and b is not CHUNKS), None)
+    return f"{len(stale[stage.name]):,} {f'since {because.title.lower()} is done again' if because else _CHANGED}"
 
 
 def _asking(requests: int, settings: Settings) -> Iterator[Row]:
@@ -167,32 +172,32 @@ def _asking(requests: int, settings: Settings) -> Iterator[Row]:
 
 def _loading(count: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
     if count or behind.graph:
-        yield _row("Loading the graph", None, behind.graph or _AS_CHANGED, earlier.seconds_for("Loading the graph", count))
+        yield _row(GRAPH.title, None, behind.graph or _AS_CHANGED, earlier.seconds_for(GRAPH.title, count))
 
 
 def _indexing(touched: int, related: int, chunks: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
     if touched or chunks:
-        yield _row("Embedding chunks", None, f"at most {chunks:,} chunks", earlier.seconds("Embedding chunks", chunks))
+        yield _row(CHUNK_INDEX.title, None, f"at most {chunks:,} chunks", earlier.seconds(CHUNK_INDEX.title, chunks))
     vectors = behind.vectors["entities"]
     if related or vectors:
-        known = (earlier.seconds_for("Embedding entities", related), earlier.seconds("Embedding entities", vectors))
+        known = (earlier.seconds_for(ENTITY_INDEX.title, related), earlier.seconds(ENTITY_INDEX.title, vectors))
         seconds = None if None in known else sum(s for s in known if s)
-        yield _row("Embedding entities", None, f"{vectors:,} entities" if vectors else _AS_CHANGED, seconds)
+        yield _row(ENTITY_INDEX.title, None, f"{vectors:,} entities" if vectors else _AS_CHANGED, seconds)
 
 
 def _communities(related: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
     if related or behind.communities:
-        yield _row("Finding communities", None, behind.communities or _AS_CHANGED, earlier.seconds_last("Finding communities"))
+        yield _row(COMMUNITIES.title, None, behind.communities or _AS_CHANGED, earlier.seconds_last(COMMUNITIES.title))
 
 
 def _summarising(touched: int, told: int, settings: Settings, behind: Due, earlier: Earlier) -> Iterator[Row]:
     if touched or told or behind.communities or behind.summaries:
         of_another = bool(settings.llm_url) and behind.summaries == projections_due.OTHER_WRITER
         seconds = None if of_another else earlier.seconds_for_summaries(told)
-        yield _row("Summarising", None, f"about {told:,} communities: {behind.summaries or _AS_CHANGED}", seconds)
+        yield _row(SUMMARIES.title, None, f"about {told:,} communities: {behind.summaries or _AS_CHANGED}", seconds)
     vectors = max(told, behind.vectors["communities"])
     if touched or vectors or behind.communities:
-        yield _row("Embedding communities", None, _AS_CHANGED, earlier.seconds("Embedding communities", vectors))
+        yield _row(COMMUNITY_INDEX.title, None, _AS_CHANGED, earlier.seconds(COMMUNITY_INDEX.title, vectors))
 
 
 def _summaries(connection: Connection, settings: Settings, earlier: Earlier, touched: int, behind: Due) -> int:

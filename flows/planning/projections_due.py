@@ -7,8 +7,8 @@ from sqlalchemy import Connection
 
 from polyonym.flows.home.home import Opened
 from polyonym.flows.home.settings import Settings
-from polyonym.flows.pipeline import loading, stage_keys
-from polyonym.graph import communities, profiles, vectors
+from polyonym.flows.pipeline import loading, summarising
+from polyonym.graph import communities, vectors
 from polyonym.graph.load import check_owner, distrust
 from polyonym.graph.projection import rests_on
 from polyonym.graph.stores.model import EDGES, NODES
@@ -17,8 +17,7 @@ from polyonym.graph.summaries import summaries
 from polyonym.ingest.errors import Damaged, Stop
 from polyonym.ingest.store.changes import editions_of, seen
 from polyonym.ingest.store.tables import get_fact
-from polyonym.ingest.text import chunks
-from polyonym.ingest.text.documents import content_hash
+from polyonym.ingest.text.embedding import model_fingerprint
 
 BEHIND = "what has changed, or an earlier run was cut short"
 OTHER_WRITER = "who writes them (llm_url, llm_model, llm_tokens) changed, or no run has written any"
@@ -46,19 +45,10 @@ def look(it: Opened, connection: Connection) -> Due:
     """Compare what each was last made from with what there is now. Nothing is written; a graph server that is away is a reason to load."""
     return Due(
         _graph(it, connection),
-        {name: _vectors(it, name, wanted) for name, wanted in wanted_vectors(connection).items()},
+        {name: _vectors(it, name, wanted) for name, wanted in loading.wanted_vectors(connection).items()},
         _communities(connection, it.settings),
         _summaries(connection, it.settings),
     )
-
-
-def wanted_vectors(connection: Connection) -> dict[str, dict[str, str]]:
-    """What each vector index should hold: id to content hash."""
-    return {
-        "chunks": chunks.contents(connection),
-        "entities": {card.entity_id: content_hash(card.text) for card in profiles.cards(connection)},
-        "communities": {i: content_hash(text) for i, text in summaries.descriptions(connection).items()},
-    }
 
 
 def _graph(it: Opened, connection: Connection) -> str:
@@ -82,7 +72,7 @@ def _vectors(it: Opened, name: str, wanted: Mapping[str, str]) -> int:
         held = vectors.manifest(it.home.vectors, name)
     except Damaged:
         return len(wanted)
-    if held is None or held.model != it.settings.embedding_model or not (it.home.vectors / held.file).exists():
+    if held is None or held.model != model_fingerprint(it.settings.embedding_model) or not (it.home.vectors / held.file).exists():
         return len(wanted)
     made = {i: content for i, (_, content) in held.entries.items()}
     return len({i for i, _ in wanted.items() ^ made.items()})
@@ -96,7 +86,7 @@ def _communities(connection: Connection, settings: Settings) -> str:
 
 
 def _summaries(connection: Connection, settings: Settings) -> str:
-    before, writer = seen(connection, "summaries"), stage_keys.summary_key(settings)
+    before, writer = seen(connection, "summaries"), summarising.summary_key(settings)
     if before.get("writer") != writer:
         return OTHER_WRITER
     if before == {"writer": writer}:

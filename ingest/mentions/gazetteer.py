@@ -4,7 +4,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
+
+import orjson
+
+from polyonym.ingest.errors import WrongUse
 
 _JOIN = "\x1f"
 _LAST_SCRIPT = 0x20000  # beyond lie ideographs, which have no marks, and the variation selectors, named below
@@ -70,3 +75,26 @@ class Matcher:
                     break
             position += step
         return found
+
+
+def read_patterns(file: str) -> list[tuple[str, str]]:
+    """The user's gazetteer: (name, label); none without a file. Raises WrongUse, naming the line, when it cannot be read."""
+    if not file:
+        return []
+    rows = []
+    number = 0
+    try:
+        for line in Path(file).read_text(encoding="utf-8-sig").splitlines():
+            number += 1
+            if line.strip():
+                row = orjson.loads(line)
+                rows.append((str(row["name"]), str(row.get("label") or "OTHER")))
+    except OSError as error:
+        raise WrongUse(f"The patterns file {file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"The patterns file {file} is not UTF-8: {error}. Save it as UTF-8.") from error
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise WrongUse(
+            f'The patterns file {file}, line {number}: each line is an object such as {{"name": "Aurelia", "label": "ORG"}} ({error}).'
+        ) from error
+    return rows

@@ -14,7 +14,8 @@ from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, whole_number, word_list
 from polyonym.ingest.mentions.gazetteer import Matcher, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
-from polyonym.ingest.mentions.recognition import RECIPE, Recognition, read, recognise
+from polyonym.ingest.mentions.recognition import Recognition, read, recognise
+from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.common_words import is_common
 from polyonym.ingest.text.documents import Document
@@ -26,9 +27,6 @@ UNKNOWN = "OTHER"
 
 LABELS = ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "PER", "MISC", UNKNOWN)
 """The labels that become mentions by default: all kinds of names, no numbers, no times."""
-
-RULES = 2
-"""Raise when the rules below change what is found: the stage of mentions is then done again."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,8 @@ def layout(document: Document) -> Layout:
 
 def model_name(pipeline: str) -> str:
     """Under what name a pipeline's outputs are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
-    return f"recognise-{RECIPE}:{pipeline_version(pipeline)}"
+    code = fingerprint.of_code("ingest/mentions/recognition.py", "ingest/text/common_words.py", "ingest/data/common_words_en.tsv")
+    return f"recognise:{code}:{pipeline_version(pipeline)}"
 
 
 def recognise_missing(

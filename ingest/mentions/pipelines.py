@@ -7,7 +7,6 @@ not survive a fork.
 from __future__ import annotations
 
 import gc
-import importlib.metadata
 import importlib.util
 import multiprocessing
 import os
@@ -19,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store import fingerprint
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -30,18 +30,13 @@ _BATCH = 20_000  # characters a message to a worker: enough to hide its cost, fe
 
 
 def pipeline_version(name: str) -> str:
-    """Name and version of an installed spaCy pipeline (a package, or a folder), without loading it.
+    """A fingerprint of an installed spaCy pipeline (a package, or a folder), without loading it.
 
     Raises WrongUse when there is none of that name.
     """
-    path = Path(name)
-    if (path / "meta.json").is_file():
-        from spacy.util import load_meta
-
-        return f"{path.name}-{load_meta(path / 'meta.json')['version']}"
     try:
-        if importlib.util.find_spec(name) is not None:
-            return f"{name}-{importlib.metadata.version(name)}"
+        if (Path(name) / "meta.json").is_file() or importlib.util.find_spec(name) is not None:
+            return fingerprint.of_model(name)
     except (ImportError, ValueError):
         pass
     raise WrongUse(

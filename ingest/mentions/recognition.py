@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-RECIPE = 2
-"""Raise when what is written below changes: kept outputs of older recipes are then not used again."""
-
 _BATCH = 16  # passages; outputs were compared with those of single passages and are equal
 _PROPER = ("NNP", "NNPS")
 _WORD = re.compile(r"[^\W\d_]+")

@@ -15,9 +15,6 @@ from polyonym.ingest.text.sentences import Span, sentences
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 
-RULES = 1
-"""Raise when the rules below change where chunks end: the stage of chunks is then done again."""
-
 _WIDEST_TOKEN = 20
 """Characters that count as one token at least: a tokenizer may take a megabyte without a space for one unknown word."""
 

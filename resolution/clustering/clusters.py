@@ -52,9 +52,6 @@ class Solution:
     decisions: list[Decision]
 
 
-CLUSTERING_VERSION = 8
-"""Raise when a rule changes what `solve` answers."""
-
 MARGIN = 0.01
 """By how much the nearest owner's context must beat the next one's, and by at least a quarter of that."""
 DOMINANT = 2

@@ -19,13 +19,11 @@ from typing import Any
 import orjson
 
 from polyonym.ingest.errors import Damaged, WrongUse
-from polyonym.ingest.text.documents import content_hash
+from polyonym.ingest.store import fingerprint
 from polyonym.resolution.linking.candidates import Candidate, Item
-from polyonym.resolution.names import normal_forms
-from polyonym.resolution.names import tables as name_tables
 from polyonym.resolution.names.entity_types import TYPES
 from polyonym.resolution.names.normal_forms import normalise
-from polyonym.resolution.names.tables import DATA, rows
+from polyonym.resolution.names.tables import rows
 
 FORMAT = 3
 BAD_LINES = 100
@@ -52,12 +50,11 @@ def _classes() -> dict[str, str]:
     return {row[0]: row[1] for row in rows("classes.tsv")}
 
 
-@cache
 def _names_version() -> str:
     """Changes with anything that may change a normal form: keys made with another version would silently be missed."""
-    sources = [Path(normal_forms.__file__), Path(name_tables.__file__)]
     tables = ("abbreviations.tsv", "case_words.txt", "countries.tsv", "honorifics.tsv", "legal_forms.tsv")
-    return content_hash(*(path.read_text(encoding="utf-8") for path in sources + [DATA / table for table in tables]))
+    modules = ("normal_forms.py", "tables.py")
+    return fingerprint.of_code(*(f"resolution/names/{module}" for module in modules), *(f"resolution/data/{table}" for table in tables))
 
 
 def types_of(classes: Iterable[str]) -> tuple[str, ...]:

@@ -19,9 +19,6 @@ _SPACED_INITIALS = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[A-Z]\.)")
 _INNER_FORMS = ("N.Y.", "NY", "U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
 _INNER = re.compile(r"(?<![\w.])(?:" + "|".join(re.escape(f).replace(r"\.", r"\.?") for f in _INNER_FORMS) + r")(?!\w)")
 
-NORMALISATION_VERSION = 2
-"""Raise when a table or a rule changes what `normalise` answers: all that is kept under normal forms is then made again."""
-
 
 @lru_cache(maxsize=200_000)
 def normalise(raw: str, person: bool = False) -> str:

@@ -18,9 +18,6 @@ from polyonym.resolution.names.normal_forms import normalise, region_of
 from polyonym.resolution.within_document.document_entities import DocumentName
 from polyonym.resolution.within_document.grouping import Grouping, Name, Span, apply_rules
 
-GROUPING_VERSION = 4
-"""Raise when a rule or a table changes what `group` answers: the stage is then done again for every document."""
-
 
 class Mention(Protocol):
     """What grouping needs of a mention (see polyonym.ingest.mentions.mentions)."""

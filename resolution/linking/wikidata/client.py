@@ -11,25 +11,25 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from math import ceil
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
 from polyonym.ingest.errors import ServerAway, WrongUse
+from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import batched
+from polyonym.ingest.text.documents import content_hash
 from polyonym.resolution.linking import knowledge_base
 from polyonym.resolution.linking.candidates import Candidate, Item
 from polyonym.resolution.linking.wikidata import cache as wikidata_cache
 from polyonym.resolution.linking.wikidata.api import IDS_AT_ONCE, NAME_LENGTH, Api, Clock, Hit, Stopped, Unanswered, WikidataSettings
 from polyonym.resolution.linking.wikidata.entity import Facts, dropped_classes, facts_of, item_of, read_qids
-from polyonym.resolution.names.normal_forms import NORMALISATION_VERSION, normalise
+from polyonym.resolution.names.normal_forms import normalise
 
 __all__ = ["Added", "Clock", "Prefetch", "Wikidata", "WikidataSettings", "add_wikidata", "pending_names", "purge"]
 
 OFF = "Wikidata is off: no contact is set. Set POLYONYM_WIKIDATA_CONTACT to a mail address or a page of yours, which Wikidata's rules ask for."
-RULES = 1  # changes when an answer gives other candidates than before
 NAMES_AT_ONCE = 50  # names whose answers are stored together: what a crash can lose
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _ORDER = {"start": 1, "end": 2, "initials": 3}  # after the items of equal names
@@ -86,10 +86,8 @@ class Wikidata:
         self._api = Api(settings, self._clock, seed)
         self._question = f"{settings.languages[0]} {settings.limit}"
         self._languages = "|".join(settings.languages)
-        tables = [(files("polyonym.resolution") / "data" / file).read_bytes() for file in ("classes.tsv", "wikidata_dropped.tsv")]
-        self._version = hashlib.sha256(repr((RULES, NORMALISATION_VERSION, self._languages, self._question, tables)).encode()).hexdigest()[
-            :16
-        ]
+        code = fingerprint.of_code("resolution/linking", "resolution/names", "resolution/data")
+        self._version = content_hash(code, self._languages, self._question)
 
     @property
     def off(self) -> str | None:

@@ -18,7 +18,7 @@ from polyonym.resolution.linking import knowledge_base
 from polyonym.resolution.linking.candidates import Item
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase, add, build, prominence, read_items, types_of
 
-SHARED = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+SHARED = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
 APPLE = Item("Q312", "Apple Inc.", ("Apple", "Apple Computer"), "American company", ("ORG",), 250, "Q312")
 FRUIT = Item("Q89", "apple", (), "fruit of the apple tree", (), 200, "Q89")

@@ -194,7 +194,7 @@ def test_gold_types_of_several_kinds_become_ours(tmp_path: Path) -> None:
 
 
 def data_folder() -> Path:
-    return Path(os.environ.get("POLYONYM_TEST_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    return Path(os.environ.get("POLYONYM_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,15 @@
-"""From sources to entities, step by step: what is out of date is done, in batches, and nothing else."""
+"""The beginning of a run: are the settings usable, what is new, changed, moved and gone, and what do the new files say."""
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from polyonym.flows.home import history
 from polyonym.flows.home.interrupts import clean_point
 from polyonym.flows.home.knowledge import configured_weights
 from polyonym.flows.home.settings import Settings
-from polyonym.flows.pipeline import extraction, loading, reading, resolving, stage_keys
-from polyonym.flows.pipeline.run import Batch, Run, out_of_date
+from polyonym.flows.pipeline import loading, reading
+from polyonym.flows.pipeline.run import Run
+from polyonym.ingest.mentions.gazetteer import read_patterns
 from polyonym.ingest.sources import sources
 from polyonym.ingest.sources.sources import Scan
 from polyonym.ingest.text import documents
@@ -20,7 +20,7 @@ from polyonym.resolution.linking import registry
 
 def check_settings(settings: Settings, embedder: Embedder) -> None:
     """Raises WrongUse, before anything is written, when a file or model of the settings cannot be used."""
-    extraction.read_patterns(settings.patterns_file)
+    read_patterns(settings.patterns_file)
     configured_weights(settings)
     embedder.count_tokens([""])
 
@@ -71,48 +71,3 @@ def read_documents(run: Run, scan: Scan) -> None:
         held = len(documents.digests(connection))
     told = {kind: changes[f"document-{kind}"] for kind in ("new", "changed", "moved", "gone")}
     run.figures["documents"] = told | {"unchanged": held - told["new"] - told["changed"] - told["moved"]}
-
-
-def find_chunks(run: Run) -> None:
-    _in_batches(run, "chunks", "Cutting chunks", extraction.chunk_batch)
-
-
-def find_mentions(run: Run) -> None:
-    recognition = extraction.Recognition(run)
-    _in_batches(run, "mentions", "Finding mentions", lambda _, batch: recognition.batch(batch))
-
-
-def find_relations(run: Run) -> None:
-    _in_batches(run, "relations", "Finding relations", extraction.relate_batch)
-    run.pipelines.close()  # no more texts are parsed, and what follows needs the room
-
-
-def name_mentions(run: Run) -> None:
-    _in_batches(run, "names", "Naming", resolving.name_batch)
-
-
-def link_names(run: Run) -> None:
-    resolving.ask_wikidata(run)
-    _in_batches(run, "links", "Linking", resolving.link_batch)
-
-
-def resolve_entities(run: Run) -> None:
-    with run.timings.stage("Resolving", None, "units") as stage:
-        result = resolving.resolve_all(run, _keys(run, "resolve"))
-        stage.advance(result.units)
-
-
-def _keys(run: Run, stage: str) -> stage_keys.Keys:
-    with run.engine.connect() as connection:
-        return stage_keys.keys_of(stage, connection, run.settings, run.knowledge)
-
-
-def _in_batches(run: Run, stage: str, title: str, do: Callable[[Run, Batch], int]) -> None:
-    """Do a stage for the documents that are out of date for it, a task a batch, with a clean point before each."""
-    batches = out_of_date(run, stage, _keys(run, stage))
-    do_batch = run.as_task(do, title.lower())
-    with run.timings.stage(title, sum(len(b.documents) for b in batches), "documents") as shown:
-        for batch in batches:
-            clean_point()
-            do_batch(run, batch)
-            shown.advance(len(batch.documents))

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from graph_state import fill, held_by, new_state, wanted_of
+from graph_state import connect, fill, flip, held_by, new_state, spoil, wanted_of
 from small_state import fill as resolved_state
 from sqlalchemy import Connection, Engine, text
-from test_graph_store import connect, flip, spoil
 
 from polyonym.graph.check import Finding, check_graph, check_index, check_state
 from polyonym.graph.load import load

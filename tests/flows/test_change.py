@@ -43,7 +43,7 @@ from polyonym.flows.home.interrupts import Interrupted
 from polyonym.flows.home.knowledge import names_to_ask
 from polyonym.flows.home.settings import load_settings
 from polyonym.flows.inspect import explain
-from polyonym.flows.pipeline import corrections, ingesting, resolving, stage_keys
+from polyonym.flows.pipeline import corrections, resolving, scanning, summarising
 from polyonym.flows.pipeline.run import Run
 from polyonym.flows.planning import plan
 from polyonym.flows.report import report
@@ -798,7 +798,7 @@ def test_what_a_run_has_read_stands_in_its_history_though_it_was_stopped(make_pl
             raise Interrupted("stopped")
 
     with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(ingesting, "clean_point", stop_at_the_second)
+        patch.setattr(scanning, "clean_point", stop_at_the_second)
         place.ingest()
     last = place.ingest()
     with place.engine.connect() as connection:
@@ -894,7 +894,7 @@ def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatc
     run = place.run()
     if where == "scanning":
         with pytest.raises(Interrupted):
-            ingesting.scan_sources(run, [str(place.source)], False, None)
+            scanning.scan_sources(run, [str(place.source)], False, None)
     else:
         client = SimpleNamespace(off=None, prefetch=lambda names, tell: tell(1, 2))
         run.knowledge = SimpleNamespace(wikidata=client)  # type: ignore[assignment]
@@ -903,15 +903,15 @@ def test_long_steps_end_when_they_are_asked_to(make_place: MakePlace, monkeypatc
 
 
 def test_a_stop_while_summarising_is_no_failure(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from polyonym.flows.orchestration import summarize_communities as flow
+    from polyonym.flows.orchestration import flows
 
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise Interrupted("Stopped as asked.")
 
     place = make_place(names=NAMES, fast=True)
-    monkeypatch.setattr(flow, "divide", stop)
+    monkeypatch.setattr(flows, "project", stop)
     with pytest.raises(Interrupted):
-        flow.summarize_communities.fn(str(place.home))
+        flows.summarize_communities.fn(str(place.home))
     [run] = place.export("runs")
     assert run["status"] == "stopped" and run["figures"]["notes"] == []
 
@@ -941,7 +941,7 @@ def test_an_embedding_model_without_its_tokenizer_is_wrong_use(make_place: MakeP
     run = place.run()
     run.embedder = Embedder(str(model))
     with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
-        ingesting.check_settings(run.settings, run.embedder)
+        scanning.check_settings(run.settings, run.embedder)
     place.set(embedding_model=str(model))
     with pytest.raises(WrongUse, match="POLYONYM_EMBEDDING_MODEL"):
         planned(place)
@@ -1190,7 +1190,7 @@ def test_plan_tells_what_is_out_of_date_of_the_communities(make_place: MakePlace
     communities = len(place.export("communities"))
     assert planned(place)["summary_tokens"] >= 100 * communities > 0
     with place.engine.begin() as connection:  # as if that model had written them
-        see(connection, "summaries", summaries.made_from(connection) | {"writer": stage_keys.summary_key(load_settings(place.home))})
+        see(connection, "summaries", summaries.made_from(connection) | {"writer": summarising.summary_key(load_settings(place.home))})
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert not told()
     place.set(community_size=3, llm_url="http://127.0.0.1:9", llm_model="two")
@@ -1207,7 +1207,7 @@ def test_plan_expects_summaries_of_a_first_run_and_of_deletions(make_place: Make
     place.ingest()
     with place.engine.begin() as connection:
         place.set(llm_url="http://127.0.0.1:9", llm_model="one")
-        see(connection, "summaries", summaries.made_from(connection) | {"writer": stage_keys.summary_key(load_settings(place.home))})
+        see(connection, "summaries", summaries.made_from(connection) | {"writer": summarising.summary_key(load_settings(place.home))})
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert planned(place)["summary_tokens"] == 0
     (place.source / "0.txt").unlink()
@@ -1274,7 +1274,7 @@ def test_a_change_of_settings_puts_out_of_date_what_rests_on_them(
         (model / "meta.json").write_text('{"lang": "en", "name": "other", "version": "1.0.0"}')
         shutil.copy(Path(get_model_path()) / "tokenizer.json", model)
         values: dict[str, Any] = {"chunk_tokens": 50, "embedding_model": str(model), "entity_labels": ["ORG"], "unite_demonyms": True,
-                                  "patterns_file": str(patterns), "second_spacy_model": str(model), "wikidata_requests_per_run": 7,
+                                  "patterns_file": str(patterns), "second_spacy_model": str(model), "coreference_model": str(model), "wikidata_requests_per_run": 7,
                                   "weights_file": str(tmp_path / "weights.json")}  # fmt: skip
         save_weights(dataclasses.replace(load_weights(), version="1", threshold=0.9), tmp_path / "weights.json")
         place.set(**{change: values.get(change, "another")})

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from polyonym.ingest.readers import Read, ReaderOptions, Unreadable, format_of, read_file
 
-DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 SEVERAL = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

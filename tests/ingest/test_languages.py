@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyonym.ingest.text.languages import detect, likeliest
 
-DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SENTENCES = {
     "en": "The company was founded in the north of the country and employs several thousand people who make ships and engines.",
     "de": "Das Unternehmen wurde im Norden des Landes gegründet und beschäftigt mehrere tausend Menschen, die Schiffe und Motoren bauen.",

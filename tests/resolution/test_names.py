@@ -61,7 +61,7 @@ def test_normalising_twice_changes_nothing(raw: str, person: bool) -> None:
 
 PAIRS = [
     line.split("\t")
-    for line in (Path(__file__).parents[1] / "benchmarks" / "data" / "name_pairs.tsv").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parents[2] / "benchmarks" / "data" / "name_pairs.tsv").read_text(encoding="utf-8").splitlines()
     if not line.startswith("# ")
 ]
 FOOLS_A_PLAIN_SCORE = [

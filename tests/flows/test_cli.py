@@ -30,7 +30,7 @@ from polyonym.flows.orchestration.schedule import Schedule, missed
 from polyonym.ingest.store.database import open_state
 
 __all__ = ["corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from polyonym.flows.cli import main; main()"]
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if not key.startswith(("POLYONYM_", "PREFECT_"))},

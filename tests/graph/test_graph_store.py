@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Neo4jServer
-from graph_state import Texts, fill, fill_plainly, held_by, new_state, wanted_of
+from graph_state import Texts, connect, fill, fill_plainly, flip, held_by, new_state, spoil, wanted_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
@@ -38,10 +38,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore
         server = connect(request.getfixturevalue("neo4j"))
         yield server
         server.close()
-
-
-def connect(server: Neo4jServer, patience: float = 60.0) -> Neo4j:
-    return Neo4j(server.url, server.user, server.password, patience=patience)
 
 
 def test_the_store_holds_what_the_state_says(engine: Engine, store: GraphStore) -> None:
@@ -210,30 +206,6 @@ def test_a_state_restored_from_a_copy_fills_the_store_anew(engine: Engine, store
     restored = new_state(tmp_path / "copy.db")
     load(restored, store, "home")
     assert held_by(store) == wanted_of(restored)
-
-
-def spoil(store: GraphStore, *statements: str) -> None:
-    """Change what a store holds behind the back of its home."""
-    if isinstance(store, Neo4j):
-        for statement in statements:
-            store._write(statement)
-        return
-    assert isinstance(store, Embedded)
-    import ladybug
-
-    database = ladybug.Database(store.file)
-    connection = ladybug.Connection(database)
-    for statement in statements:
-        connection.execute(statement)
-    connection.close()
-    database.close()
-    store._name([describe(store.file)])
-
-
-def describe(file: Path) -> dict[str, Any]:
-    from polyonym.graph.stores.embedded import _described
-
-    return _described(file)
 
 
 def test_starting_over_repairs_whatever_is_wrong(engine: Engine, store: GraphStore) -> None:
@@ -426,7 +398,7 @@ def test_another_process_reads_while_one_writes(engine: Engine, embedded: Embedd
     embedded.begin(Marker("home", 2), fresh=False)
     code = f"from pathlib import Path; from polyonym.graph.stores.embedded import Embedded; print(Embedded(Path({str(embedded.folder)!r})).counts())"
     try:
-        shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
+        shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     finally:
         embedded.abandon()
     assert shown.stdout.strip() == str(embedded.counts())
@@ -450,12 +422,6 @@ def test_what_a_killed_load_left_is_swept_away(engine: Engine, embedded: Embedde
     load(engine, embedded, "home")
     assert sorted(p.name for p in embedded.folder.iterdir()) == ["graph.json", "graph.lbug"]
     assert held_by(embedded) == wanted_of(engine)
-
-
-def flip(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    file.write_bytes(content)
 
 
 @pytest.mark.parametrize(

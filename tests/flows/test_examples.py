@@ -18,7 +18,7 @@ from polyonym.ingest.text.languages import detect
 from polyonym.resolution.linking.registry import read_registry
 from polyonym.resolution.names.entity_types import TYPES
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CORPUS = EXAMPLES / "corpus"
 
 

@@ -15,10 +15,10 @@ from polyonym.graph.stores.model import EDGES, MARKER, NODES
 from polyonym.graph.stores.neo4j import Neo4j
 from polyonym.graph.stores.store import GraphStore
 
-PAGE = (Path(__file__).parent.parent / "docs" / "graph-model.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "graph-model.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"```cypher\n(.*?)```", PAGE, re.DOTALL)
 NAMES = {1: "Velmora Energy", 2: "Velmora Group", 3: "North Sea Grid Authority"}
-GOLD = Path(__file__).parent.parent / "examples" / "gold.jsonl"
+GOLD = Path(__file__).parents[2] / "examples" / "gold.jsonl"
 
 
 def filled(store: GraphStore, folder: Path) -> GraphStore:

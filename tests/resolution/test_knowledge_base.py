@@ -1,11 +1,11 @@
 """The knowledge base: what an import takes, what a name finds, what a damaged or foreign file says."""
 
 import gzip
-import multiprocessing
 import os
 import sqlite3
+import subprocess
+import sys
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import orjson
@@ -199,25 +199,19 @@ def test_a_missing_or_foreign_one_is_told(home: Path, tmp_path: Path) -> None:
         KnowledgeBase(home)
 
 
-def _look_up(path: str) -> list[str]:
-    base = KnowledgeBase(Path(path))
-    return [c.item.id for c in base.candidates(["Apple"])["Apple"]]
-
-
-def _look_up_twice(home: str, sender: Connection) -> None:
-    sender.send([_look_up(home), _look_up(home)])
+_LOOK_UP_TWICE = """
+import sys
+from pathlib import Path
+from polyonym.resolution.linking.knowledge_base import KnowledgeBase
+for _ in range(2):
+    print(*[c.item.id for c in KnowledgeBase(Path(sys.argv[1])).candidates(["Apple"])["Apple"]])
+"""
 
 
 def test_several_processes_read_at_once(home: Path) -> None:
-    spawning = multiprocessing.get_context("spawn")  # without a pool, whose semaphores a container may not have
-    pipes = [spawning.Pipe(duplex=False) for _ in range(2)]
-    readers = [spawning.Process(target=_look_up_twice, args=(str(home), sender)) for _, sender in pipes]
-    for reader in readers:
-        reader.start()
-    answers = [answer for receiver, _ in pipes for answer in receiver.recv()]
-    for reader in readers:
-        reader.join()
-    assert answers == [["Q312", "Q89", "Q421253"]] * 4
+    command = [sys.executable, "-c", _LOOK_UP_TWICE, str(home)]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [reader.communicate()[0] for reader in readers] == ["Q312 Q89 Q421253\n" * 2] * 2
 
 
 def test_popularity_and_id_are_on_one_scale() -> None:

@@ -28,7 +28,7 @@ from polyonym.flows.inspect.calibration import examples
 from polyonym.ingest.text.embedding import Embedder
 from polyonym.resolution.linking.candidates import Item
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
-from polyonym.resolution.linking.links import pools
+from polyonym.resolution.linking.pools import pools
 from polyonym.resolution.linking.ranking import load_weights
 
 TOP, BEGINNING, SIDE, PLACES = 15, 400, 120, 2
@@ -78,14 +78,14 @@ def questions(files: Sequence[Path], base: KnowledgeBase) -> list[Question]:
     held = {e.document.document: e for e in gold}
     weights, made = load_weights(), []
     for pool in pools([e.document for e in gold], {d: e.names for d, e in held.items()}, [base], weights):
-        e = held[pool.name.document]
-        true = {key: n for key, n in e.gold.get(pool.name.name, {}).items() if key}
+        e = held[pool.head.document]
+        true = {key: n for name in pool.names for key, n in e.gold.get(name.name, {}).items() if key}
         if not true or not pool.items:
             made += [Question([], {}, np.zeros(0), np.zeros(0), sum(true.values()))] if true else []
             continue
         ranked = pool.rank(weights)
         order, text = ranked.order[:TOP], " ".join(e.document.text.split())
-        contexts = {"document": [f"{e.document.title}. {text[:BEGINNING]}"], "name": around(text, pool.name.surface)}
+        contexts = {"document": [f"{e.document.title}. {text[:BEGINNING]}"], "name": around(text, pool.head.surface)}
         right = np.array([true.get(pool.items[i].item.id, 0) for i in order], float)
         items = [described(pool.items[i].item) for i in order]
         made.append(Question(items, contexts, np.array(ranked.scores[:TOP]), right, sum(true.values())))

@@ -23,9 +23,11 @@ from gold_data import knowledge_base, lowest_ids, part
 
 from polyonym.flows.home.settings import Settings
 from polyonym.flows.inspect.calibration import examples
-from polyonym.resolution.evaluation.calibration import Bin, Example, fit, reliability, save_weights
+from polyonym.resolution.evaluation.calibration import Bin, Example, fit, gold_of, reliability, save_weights
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
-from polyonym.resolution.linking.links import Link, link_documents, pools
+from polyonym.resolution.linking.linker import link_documents
+from polyonym.resolution.linking.links import Link
+from polyonym.resolution.linking.pools import pools
 from polyonym.resolution.linking.ranking import Weights, load_weights
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,10 +81,11 @@ def report(name: str, gold: Sequence[Example], base: KnowledgeBase, weights: Wei
     made = linked(gold, base, weights)
     each = (time.perf_counter() - begun) / max(1, sum(len(e.names) for e in gold))
     held = {e.document.document: e for e in gold}
+    by_name = {(d, name): counts for d, e in held.items() for name, counts in e.gold.items()}
     pooled = sum(
         count
         for pool in pools([e.document for e in gold], {d: e.names for d, e in held.items()}, [base], weights)
-        for key, count in held[pool.name.document].gold.get(pool.name.name, {}).items()
+        for key, count in gold_of(pool, by_name).items()
         if key in {i.item.id for i in pool.items}
     )
     found = sum(n for e in gold for counts in e.gold.values() for key, n in counts.items() if key)

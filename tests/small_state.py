@@ -17,6 +17,7 @@ from polyonym.resolution.clustering.resolve import About, resolve
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.judgements import Judgement
 from polyonym.resolution.linking import links
+from polyonym.resolution.linking.linker import link_documents
 from polyonym.resolution.linking.candidates import Item
 from polyonym.resolution.linking.ranking import load_weights
 from polyonym.resolution.linking.registry import Registry
@@ -52,7 +53,7 @@ def fill(
         document_names.replace(
             connection, list(grouped), [n for rows in names.values() for n in rows], [m for _, rows in grouped.values() for m in rows]
         )
-        links.replace(connection, list(names), links.link_documents(read, names, Registry(items) if items else None, [], load_weights()))
+        links.replace(connection, list(names), link_documents(read, names, Registry(items) if items else None, [], load_weights()))
         for stage in ("mentions", "names", "links"):
             stage_marks.mark(connection, stage, {d.document: d.digest for d in read})
         for judgement in judged:

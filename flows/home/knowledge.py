@@ -14,7 +14,7 @@ from polyonym.resolution.clustering.resolve import About
 from polyonym.resolution.linking import registry
 from polyonym.resolution.linking.candidates import CandidateSource, Item
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
-from polyonym.resolution.linking.links import asked_of
+from polyonym.resolution.linking.pools import asked_of
 from polyonym.resolution.linking.ranking import Weights, load_weights
 from polyonym.resolution.linking.registry import Registry
 from polyonym.resolution.linking.wikidata.api import WikidataSettings

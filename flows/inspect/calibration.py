@@ -12,10 +12,10 @@ from polyonym.ingest.mentions import mentions
 from polyonym.ingest.mentions.mentions import LABELS, Mention, Recogniser
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.text.documents import Document
-from polyonym.resolution.evaluation.calibration import Bin, Example, reliability
+from polyonym.resolution.evaluation.calibration import Bin, Example, gold_of, reliability
 from polyonym.resolution.evaluation.evaluation import GoldDocument, read_gold, trim
 from polyonym.resolution.linking.candidates import CandidateSource
-from polyonym.resolution.linking.links import pools
+from polyonym.resolution.linking.pools import pools
 from polyonym.resolution.linking.ranking import Weights, confidence, confidence_features
 from polyonym.resolution.within_document import document_names
 from polyonym.resolution.within_document.document_entities import DocumentName
@@ -71,15 +71,14 @@ def curve(tried: Iterable[Example], sources: Sequence[CandidateSource], weights:
     held = {e.document.document: e for e in tried}
     names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in held.items()}
     sure, right, total, possible = [], [], [], 0
+    gold_by_name = {(d, name): counts for d, e in held.items() for name, counts in e.gold.items()}
     for pool in pools([e.document for e in held.values()], names, sources, weights):
-        gold = held[pool.name.document].gold.get(pool.name.name)
-        if not gold:
-            continue
+        gold = gold_of(pool, gold_by_name)
         possible += sum(n for key, n in gold.items() if key)
-        if pool.items:
+        if gold and pool.items:
             ranked = pool.rank(weights)
             best = ranked.order[0]
-            values = confidence_features(pool.words, pool.name.count, pool.has_head, ranked, pool.matrix[best])
+            values = confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[best])
             sure.append(confidence(values, weights))
             right.append(gold.get(pool.items[best].item.id, 0))
             total.append(sum(gold.values()))

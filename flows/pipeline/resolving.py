@@ -18,6 +18,7 @@ from polyonym.resolution.clustering.resolve import resolve
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.splits import with_splits
 from polyonym.resolution.linking import links
+from polyonym.resolution.linking.linker import link_documents
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.linking.wikidata import client as wikidata
 from polyonym.resolution.within_document import document_names
@@ -101,7 +102,7 @@ def link_batch(run: Run, batch: Batch) -> int:
                 parts.append(Link(name.document, name.name, weights_version=knowledge.weights.version))
             else:
                 names[name.document].append(name)
-    made = links.link_documents(texts, names, knowledge.registry, knowledge.sources, knowledge.weights) + parts
+    made = link_documents(texts, names, knowledge.registry, knowledge.sources, knowledge.weights) + parts
     with run.engine.begin() as connection:
         links.replace(connection, batch.documents, made)
         stage_marks.mark(connection, "links", {d: batch.keys[d] for d in batch.documents})

@@ -14,7 +14,7 @@ from polyonym.ingest.errors import Damaged, ServerAway, WrongUse
 from polyonym.ingest.store.changes import count_editions
 from polyonym.ingest.store.tables import facts, get_fact, metadata, set_fact
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _PASSWORD = re.compile(r"(//[^:/@\s]*:)[^@\s]+(?=@)|([?&]password=)[^&#\s]+")
 _RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
@@ -92,7 +92,7 @@ def _make_or_check(engine: Engine, where: str) -> None:
 
 def _drop_what_changed(connection: Connection) -> None:
     """Tables that older versions had otherwise, and that are found again: the next run looks at everything."""
-    for table in ("projected", "editions"):
+    for table in ("projected", "editions", "links"):
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
     connection.execute(delete(facts).where(facts.c.key.startswith("seen:")))
 

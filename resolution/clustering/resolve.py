@@ -29,7 +29,7 @@ from polyonym.resolution.within_document.document_entities import DocumentName, 
 
 STAGE = "resolve"
 SURE = 0.7
-"""The confidence from which a link may join or part names; a weaker one joins only names that are alike."""
+"""The confidence from which a link may join or part names, if it is one to an item of that name; any other joins only names that are alike."""
 _MOVED = "moved_documents"
 
 
@@ -147,7 +147,7 @@ def _judged_apart(
 
 
 def _is_sure(link: Link) -> bool:
-    return link.registry_id is not None or (link.wikidata_id is not None and link.confidence >= SURE)
+    return link.registry_id is not None or (link.wikidata_id is not None and link.named and link.confidence >= SURE)
 
 
 def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None, likely: Link | None = None) -> Unit:

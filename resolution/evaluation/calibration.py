@@ -1,5 +1,6 @@
 """Fitting the weights of linking on documents whose mentions' items are known."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
@@ -12,7 +13,7 @@ from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.text.documents import Document, content_hash
 from polyonym.resolution.linking.candidates import CandidateSource
 from polyonym.resolution.linking.features import FEATURES
-from polyonym.resolution.linking.links import Pool, pools
+from polyonym.resolution.linking.pools import Pool, pools
 from polyonym.resolution.linking.ranking import CONFIDENCE_FEATURES, Weights, confidence, confidence_features
 from polyonym.resolution.within_document.document_entities import DocumentName
 
@@ -22,7 +23,7 @@ CONFIDENCE_PENALTY = 30.0
 DOUBT = 0.7
 """Two candidates are too close to call from this ratio of their shares on. Anything from 0.6 to 0.95 links as well on the gold."""
 ROUNDS = 2
-"""What a longer name hands on depends on the weights, so that these are fitted so many times over."""
+"""What a document's things say of one another depends on the weights, so that these are fitted so many times over."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,10 @@ def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version
     documents = [e.document for e in examples]
     weights = start_weights(version)
     for _ in range(ROUNDS):
-        made = [p for p in pools(documents, names, sources, weights) if gold.get((p.name.document, p.name.name))]
-        groups = [_fold(p.name.document) for p in made]
+        made = [p for p in pools(documents, names, sources, weights) if gold_of(p, gold)]
+        groups = [_fold(p.head.document) for p in made]
         weights = replace(weights, features=_fit_ranking(made, gold))
-    if sum(any(q in {i.item.id for i in p.items} for q in gold[p.name.document, p.name.name]) for p in made) < 20:
+    if sum(any(q in {i.item.id for i in p.items} for q in gold_of(p, gold)) for p in made) < 20:
         raise WrongUse(
             "The gold has fewer than 20 names whose item is among the candidates: nothing can be fitted. Import the knowledge base that its ids stand in."
         )
@@ -84,18 +85,18 @@ def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version
     possible = {s: sum(e.missed for e in examples if e.source == s) for s in sorted(set(source_of.values()))}
     known = 0
     for pool, fold_weights in held:
-        here = gold[pool.name.document, pool.name.name]
+        here = gold_of(pool, gold)
         linkable = sum(here.values()) - here.get(None, 0)
-        possible[source_of[pool.name.document]] += linkable
+        possible[source_of[pool.head.document]] += linkable
         known += linkable
         if not pool.items:
             continue
         ranked = pool.rank(fold_weights)
-        rows.append(confidence_features(pool.words, pool.name.count, pool.has_head, ranked, pool.matrix[ranked.order[0]]))
+        rows.append(confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[ranked.order[0]]))
         right.append(here.get(pool.items[ranked.order[0]].item.id, 0))
         counts.append(sum(here.values()))
-        folds.append(_fold(pool.name.document))
-        origin.append(source_of[pool.name.document])
+        folds.append(_fold(pool.head.document))
+        origin.append(source_of[pool.head.document])
     matrix, hits, totals = np.array(rows), np.array(right, float), np.array(counts, float)
     fold_of, source = np.array(folds), np.array(origin)
     predicted = np.zeros(len(rows))
@@ -111,6 +112,14 @@ def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version
     return Fitted(weights, float(hits.sum()) / known, f1, int(totals.sum()), reliability(predicted, hits, totals))
 
 
+def gold_of(pool: Pool, gold: Mapping[tuple[str, str], Mapping[str | None, int]]) -> Counter[str | None]:
+    """How often the mentions of a thing have which item in the gold, by (document, name)."""
+    total: Counter[str | None] = Counter()
+    for name in pool.names:
+        total.update(gold.get((name.document, name.name), {}))
+    return total
+
+
 def start_weights(version: str) -> Weights:
     """Weights of a first guess: names first, then how well known an item is."""
     guess = dict.fromkeys(FEATURES, 0.0) | {
@@ -119,7 +128,6 @@ def start_weights(version: str) -> Weights:
         "exact alias": 1.0,
         "alias": 1.0,
         "prominence": 0.5,
-        "head label": 1.0,
         "similarity": 2.0,
     }
     return Weights(version, guess, dict.fromkeys(CONFIDENCE_FEATURES, 0.0), 0.0, 0.5, DOUBT)
@@ -135,7 +143,7 @@ def _fit_ranking(made: Sequence[Pool], gold: Mapping[tuple[str, str], Mapping[st
 
     blocks, starts, targets = [], [0], []
     for pool in made:
-        here = gold[pool.name.document, pool.name.name]
+        here = gold_of(pool, gold)
         target = np.array([here.get(i.item.id, 0) for i in pool.items], float)
         if target.sum() and len(pool.items) > 1:
             # Each name of a document counts once: a name that a long document repeats fifty times is one observation.

@@ -5,6 +5,7 @@ to have.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import log1p
@@ -61,13 +62,8 @@ FEATURES = (
     "barred",  # a pair that can't
     "person name",  # the label looks like a person's name, and the recogniser says person
     "no person name",  # … and it says something else
-    # what the longer name of the group says
-    "head label",  # that is the item's label
-    "head alias",  # … an alias
-    "head only",  # only the longer name brought the item
-    # what the document's other names say in a first pass without these three, as the item's share of their candidates, 0 to 1
-    "inherited",  # the longer name of the group
-    "longer name",  # the best of the other names that hold this one's words
+    # what the document's other things say in a first pass without these two, as the item's share of their candidates, 0 to 1
+    "longer name",  # the best of those whose names hold this one's words
     "other name",  # the best of the rest
     # the document
     "label words here",  # share of the label's further words that stand in the document, common and type words apart
@@ -189,6 +185,7 @@ class ItemWords:
     aliases: tuple[str, ...]  # like `phrase`, the longer ones
     alias_words: frozenset[str]  # that the label has not
     types: frozenset[str]  # empty when nothing tells
+    told_types: frozenset[str]  # those that its classes, its description or its qualifier tell
     prominence: float
     initials: tuple[str, ...]
     person_name: bool
@@ -211,7 +208,8 @@ def item_words(item: Item) -> ItemWords:
         description,
         tuple(p for p in phrases if len(p) > 6),
         frozenset(t for tokens in aliases for t in tokens if t not in label),
-        infer_types(item),
+        told_types(item) or sounding_types(item),
+        told_types(item),
         prominence(item),
         initials_of(item.label),
         looks_like_person(item.label),
@@ -219,11 +217,11 @@ def item_words(item: Item) -> ItemWords:
 
 
 @cache
-def _type_words() -> dict[str, str]:
-    table: dict[str, str] = {}
+def _type_words() -> dict[str, frozenset[str]]:
+    table: dict[str, frozenset[str]] = {}
     for type_, text in rows("type_words.tsv"):
         for word in text.split():
-            table.setdefault(word, type_)
+            table[word] = table.get(word, frozenset()) | {type_}
     return table
 
 
@@ -233,27 +231,29 @@ def is_generic_word(word: str) -> bool:
     return word in _type_words() or is_common(word)
 
 
-def infer_types(item: Item) -> frozenset[str]:
-    """The item's types: by its classes and the head word of its description; else by what its label, or a longer form of it among its aliases, says of it."""
+def told_types(item: Item) -> frozenset[str]:
+    """The item's types by its classes and the head words of its description and of what its label has in brackets."""
     table = _type_words()
     types = set(item.types)
     for text in (item.description or "", *re.findall(r"\(([^)]*)\)", item.label)):
         head = _AFTER_HEAD.split(text.casefold(), maxsplit=1)[0]
-        types.update(
-            next(([found] for word in reversed(tokens_of(head)) if (found := table.get(word) or table.get(word.removesuffix("s")))), [])
+        types |= next(
+            (found for word in reversed(tokens_of(head)) if (found := table.get(word) or table.get(word.removesuffix("s")))), set()
         )
-    if types:
-        return frozenset(types)
+    return frozenset(types)
+
+
+def sounding_types(item: Item) -> frozenset[str]:
+    """The item's types by what its label, or a longer form of it among its aliases, says."""
+    table = _type_words()
     bare = re.sub(r"\(.*?\)", "", item.label).strip()
     if looks_like_person(bare):
         return frozenset(["PERSON"])
-    if demonym_of(bare.casefold()):
-        types.add("GROUP")
     for name in (bare, *(a for a in item.aliases if a.startswith(bare + " "))):
         tokens = tokens_of(_DOTTED.sub(r"\1\2", name.partition(" of ")[0]))
         if (len(tokens) > 1 or (" of " in name and tokens)) and tokens[-1] in table:
-            return frozenset([table[tokens[-1]]])
-    return frozenset(types)
+            return table[tokens[-1]]
+    return frozenset(["GROUP"]) if demonym_of(bare.casefold()) else frozenset()
 
 
 def looks_like_person(label: str) -> bool:
@@ -271,55 +271,52 @@ def looks_like_person(label: str) -> bool:
 
 @dataclass(frozen=True)
 class NameWords:
-    """A document's name as features look at it."""
+    """A name of one of a document's things as features look at it."""
 
     surface: str
     key: str
     surfaces: frozenset[str]
     tokens: frozenset[str]
     phrase: str  # its shortest spelling's words between blanks
-    near: frozenset[str]  # the words around it
-    types: tuple[tuple[str, float], ...]  # the recogniser's types with their shares
+    own: frozenset[str]  # the words of all names of the thing
+    near: frozenset[str]  # the words around all its names
+    types: tuple[tuple[str, float], ...]  # the recogniser's types of all its names with their shares
     letters: str  # the name without dots when it is in capitals, else ""
 
 
-def name_words(here: DocumentWords, name: DocumentName) -> NameWords:
-    """Prepare a name of a document."""
-    total = sum(name.labels.values()) or 1
+def name_words(here: DocumentWords, name: DocumentName, names: Sequence[DocumentName]) -> NameWords:
+    """Prepare one name of a thing that a document calls by several `names`."""
+    total = sum(count for n in names for count in n.labels.values()) or 1
     types: dict[str, float] = {}
-    for label, count in sorted(name.labels.items()):
-        types[type_of(label)] = types.get(type_of(label), 0.0) + count / total
+    for n in names:
+        for label, count in sorted(n.labels.items()):
+            types[type_of(label)] = types.get(type_of(label), 0.0) + count / total
     letters = name.surface.replace(".", "")
-    tokens = frozenset(t for s in name.surfaces for t in tokens_of(s))
-    phrase = min((f" {' '.join(tokens_of(s))} " for s in name.surfaces), key=lambda p: (len(p), p))
+    own = frozenset(t for n in names for s in n.surfaces for t in tokens_of(s))
     return NameWords(
         name.surface,
         name.name,
         frozenset(name.surfaces),
-        tokens,
-        phrase,
-        here.near(phrase) - tokens,
-        tuple(types.items()),
+        frozenset(t for s in name.surfaces for t in tokens_of(s)),
+        _phrase(name),
+        own,
+        frozenset().union(*(here.near(_phrase(n)) for n in names)) - own,
+        tuple(sorted(types.items())),
         letters.lower() if letters.isupper() and letters.isalpha() else "",
     )
 
 
-NO_MATCH: frozenset[str] = frozenset()
+def _phrase(name: DocumentName) -> str:
+    return min((f" {' '.join(tokens_of(s))} " for s in name.surfaces), key=lambda p: (len(p), p))
+
+
 LABEL = frozenset(("exact label", "label", "bare label"))
 
 
-def features_of(
-    here: DocumentWords,
-    name: NameWords,
-    head: NameWords | None,
-    item: ItemWords,
-    matches: frozenset[str],
-    head_matches: frozenset[str],
-) -> list[float]:
-    """The features of one candidate, in the order of FEATURES; those of the first pass are left at 0.
+def features_of(here: DocumentWords, name: NameWords, item: ItemWords, matches: frozenset[str]) -> list[float]:
+    """The features of one candidate, in the order of FEATURES; those that the document's other things say are left at 0.
 
-    `head` is the longer name of the name's group, None when there is none. `matches` says how the item answers to the name (Candidate.match, demonym, singular),
-    `head_matches` how to the longer one.
+    `matches` says how the item answers to the name (Candidate.match, demonym, singular).
     """
     label = item.item.label
     is_label = not matches.isdisjoint(LABEL)
@@ -331,8 +328,7 @@ def features_of(
     telling = [t for t in beyond if not is_generic_word(t)]
     generic = len(beyond) - len(telling)
     told = sum(t in here.everywhere for t in telling)
-    own = name.tokens | head.tokens if head else name.tokens
-    described = [t for t in item.description if t not in own and t in here.everywhere]
+    described = [t for t in item.description if t not in name.own and t in here.everywhere]
     same = dict.fromkeys(("PERSON", "ORG", "PLACE", "GROUP", ""), 0.0)
     as_org = as_place = crossed = barred = person = 0.0
     for type_, share in name.types:
@@ -381,10 +377,6 @@ def features_of(
         barred,
         person if item.person_name else 0.0,
         1.0 - person if item.person_name else 0.0,
-        float(not head_matches.isdisjoint(LABEL)),
-        float(not head_matches.isdisjoint(("alias", "exact alias"))),
-        float(not matches),
-        0.0,
         0.0,
         0.0,
         told / len(telling) if telling else 0.0,

@@ -25,9 +25,9 @@ CONFIDENCE_FEATURES = (
     "alone",  # no other candidate
     "pool",  # log of the number of candidates
     *(f"top {f}" for f in ("exact label", "label", "exact alias", "alias", "start", "end", "words", "demonym", "common noun", "prominence", "same PERSON", "same ORG", "same PLACE", "same GROUP", "barred", "person name", "no person name",
-                           "head label", "head only", "inherited", "label words here", "label words near", "label here", "label title", "description count")),
+                           "label words here", "label words near", "label here", "label title", "description count")),
     "labels PERSON", "labels ORG", "labels PLACE", "labels GROUP",
-    "one word", "three words", "capitals", "digits", "lower case", "mentions", "has head", "demonym",
+    "one word", "three words", "capitals", "digits", "lower case", "mentions", "several names", "demonym",
 )  # fmt: skip
 _TOP = [FEATURES.index(f.removeprefix("top ")) for f in CONFIDENCE_FEATURES if f.startswith("top ")]
 
@@ -91,8 +91,8 @@ def _vector(values: tuple[float, ...]) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def confidence_features(name: NameWords, mentions: int, has_head: bool, ranked: Ranked, top: Sequence[float]) -> list[float]:
-    """What the second stage looks at, in the order of CONFIDENCE_FEATURES. `top` holds the winner's FEATURES."""
+def confidence_features(name: NameWords, mentions: int, names: int, ranked: Ranked, top: Sequence[float]) -> list[float]:
+    """What the second stage looks at, in the order of CONFIDENCE_FEATURES. `top` holds the winner's FEATURES; the thing has so many `mentions` and `names`."""
     types = dict(name.types)
     words = len(name.surface.split())
     margin = ranked.scores[0] - ranked.scores[1] if len(ranked.scores) > 1 else 6.0
@@ -110,7 +110,7 @@ def confidence_features(name: NameWords, mentions: int, has_head: bool, ranked: 
         float(any(c.isdigit() for c in name.surface)),
         float(name.surface.islower()),
         log1p(mentions),
-        float(has_head),
+        float(names > 1),
         float(demonym_of(name.key) is not None),
     ]
 

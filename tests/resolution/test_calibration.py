@@ -12,7 +12,7 @@ from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.text.documents import Document
 from polyonym.resolution.evaluation.calibration import Example, Fitted, fit, reliability, save_weights, start_weights
 from polyonym.resolution.linking.candidates import Candidate, Item
-from polyonym.resolution.linking.links import link_documents
+from polyonym.resolution.linking.linker import link_documents
 from polyonym.resolution.linking.ranking import load_weights
 from polyonym.resolution.within_document.document_entities import DocumentName
 

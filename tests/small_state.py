@@ -17,8 +17,8 @@ from polyonym.resolution.clustering.resolve import About, resolve
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.judgements import Judgement
 from polyonym.resolution.linking import links
-from polyonym.resolution.linking.linker import link_documents
 from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.linking.linker import link_documents
 from polyonym.resolution.linking.ranking import load_weights
 from polyonym.resolution.linking.registry import Registry
 from polyonym.resolution.within_document import document_names

@@ -1,6 +1,7 @@
 # make install   an environment in .venv with the pinned packages and the command polyonym
 # make demo      reads examples/corpus and shows what became one node
 # make test      the whole test suite          make check   style and types
+# make bench-coats  the same texts in other coats: wrapped, quoted, in capitals, as mail (needs gold sets; long)
 # make crash     kills runs, many times, and compares (long)
 #
 # TORCH_INDEX=URL make install   takes PyTorch from another index (its CPU build is a tenth of the default one's size)
@@ -11,7 +12,7 @@ DEMO_HOME ?= demo-home
 PACKAGES := flows graph ingest resolution
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: install demo test check crash clean
+.PHONY: install demo test check crash bench-coats clean
 
 install: .venv/installed
 
@@ -33,6 +34,9 @@ test: install
 
 crash: install
 	POLYONYM_CRASH_KILLS=200 $(BIN)/pytest -q -s tests/flows/test_crash.py
+
+bench-coats: install
+	$(BIN)/python benchmarks/coats.py
 
 check: install
 	$(BIN)/ruff check .

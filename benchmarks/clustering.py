@@ -40,6 +40,10 @@ class Mention:
     text: str
     label: str
 
+    @property
+    def name(self) -> str:
+        return self.text
+
 
 def scorer() -> ModuleType:
     spec = importlib.util.spec_from_file_location("score", DATA.parent / "eval" / "score.py")

@@ -17,6 +17,7 @@ from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
 from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.documents import Document, content_hash
+from polyonym.ingest.text.view import View, view_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -72,8 +73,14 @@ def model_name(pipeline: str) -> str:
 
 
 def contents(document: Document, mentions: Iterable[Mention]) -> list[str]:
-    """The content hashes of the document's sentences that are parsed: those with two mentions of different names."""
-    return [content_hash(document.text[start:end]) for (start, end), held in _by_sentence(mentions) if _is_parsed(start, end, held)]
+    """The content hashes of the document's sentences that are parsed, as the view shows them: those with two mentions of different names."""
+    view = view_of(document.text)
+    return [content_hash(_seen(view, start, end)) for (start, end), held in _by_sentence(mentions) if _is_parsed(start, end, held)]
+
+
+def _seen(view: View, start: int, end: int) -> str:
+    first, last = view.seen(start, end)
+    return view.text[first:last]
 
 
 def parse_missing(
@@ -82,9 +89,11 @@ def parse_missing(
     """Parse those sentences of `documents` whose parses are not in `kept`; returns the new payloads by content."""
     texts: dict[str, str] = {}
     for document, mentions in documents:
+        view = view_of(document.text)
         for (start, end), held in _by_sentence(mentions):
             if _is_parsed(start, end, held):
-                texts.setdefault(content_hash(document.text[start:end]), document.text[start:end])
+                sentence = _seen(view, start, end)
+                texts.setdefault(content_hash(sentence), sentence)
     missing = {content: text for content, text in texts.items() if content not in kept}
     return dict(zip(missing, pipelines.run(parse, pipeline, list(missing.values())), strict=True))
 
@@ -92,11 +101,12 @@ def parse_missing(
 def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapping[str, bytes]) -> list[Relation]:
     """The document's relations, sorted, each once. `parses` holds the payload of every content of `contents`."""
     found: set[Relation] = set()
+    view = view_of(document.text)
     for (start, end), held in _by_sentence(mentions):
         found.update(_co_occurrences(document.document, start, end, held))
         if _is_parsed(start, end, held):
-            payload = parses[content_hash(document.text[start:end])]
-            found.update(_Sentence(document, start, held, payload).relations())
+            payload = parses[content_hash(_seen(view, start, end))]
+            found.update(_Sentence(document, view, start, held, payload).relations())
     return sorted(found, key=astuple)
 
 
@@ -107,13 +117,13 @@ def _by_sentence(mentions: Iterable[Mention]) -> Iterator[tuple[tuple[int, int],
 
 
 def _is_parsed(start: int, end: int, held: Sequence[Mention]) -> bool:
-    return end - start <= LONGEST and len({m.text for m in held}) > 1
+    return end - start <= LONGEST and len({m.name for m in held}) > 1
 
 
 def _co_occurrences(document: str, start: int, end: int, held: Sequence[Mention]) -> Iterator[Relation]:
     for i, a in enumerate(held):
         for b in held[i + 1 : i + 1 + NEIGHBOURS]:
-            if a.text != b.text:
+            if a.name != b.name:
                 yield Relation(document, a.start, a.end, b.start, b.end, CO_OCCURS, "", start, end)
 
 
@@ -162,12 +172,13 @@ _Reached = tuple[int, str]  # a mention's place among the sentence's, and the wo
 class _Sentence:
     """One parsed sentence with its mentions; finds the typed relations."""
 
-    def __init__(self, document: Document, offset: int, mentions: Sequence[Mention], payload: bytes) -> None:
+    def __init__(self, document: Document, view: View, start: int, mentions: Sequence[Mention], payload: bytes) -> None:
         self._document = document.document
         self._text = document.text
-        self._offset = offset
         self._mentions = mentions
-        self._tokens = [_Token(*row) for row in orjson.loads(payload)]
+        first, _ = view.seen(start, start)
+        rows = ((*view.span(first + begin, first + end), *rest) for begin, end, *rest in orjson.loads(payload))
+        self._tokens = [_Token(*row) for row in rows]
         self._children: list[list[int]] = [[] for _ in self._tokens]
         for i, token in enumerate(self._tokens):
             if token.head != i:
@@ -175,7 +186,7 @@ class _Sentence:
         self._mention_at: dict[int, int] = {}
         for number, mention in enumerate(mentions):
             for i, token in enumerate(self._tokens):
-                if token.start < mention.end - offset and mention.start - offset < token.end:
+                if token.start < mention.end and mention.start < token.end:
                     self._mention_at.setdefault(i, number)
 
     def relations(self) -> Iterator[Relation]:
@@ -245,7 +256,7 @@ class _Sentence:
             return False
         name, before = self._mentions[number], self._mentions[number - 1]
         opening, closing = self._text[before.end : name.start].strip(), self._text[name.end : name.end + 1]
-        abbreviates = name.text.isupper() and name.text[0] == before.text[0].upper()
+        abbreviates = name.name.isupper() and name.name[0] == before.name[0].upper()
         return opening in ("(", "[") and closing in (")", "]") and (abbreviates or name.label == before.label == "PERSON")
 
     def _of_role(self, head: int) -> Iterator[Relation]:
@@ -265,7 +276,7 @@ class _Sentence:
             for target, path in targets:
                 a, b = self._mentions[source], self._mentions[target]
                 words = f"{predicate} {path}".strip()
-                if a.text == b.text or not words:
+                if a.name == b.name or not words:
                     continue
                 type_, swapped = _types().get(words, (RELATED, False))
                 if type_ == "says" or (type_ == "contains" and "PERSON" in (a.label, b.label)):
@@ -280,7 +291,7 @@ class _Sentence:
         if type_ == "attributed_to":
             return a.sentence_start, a.sentence_end
         token = self._tokens[at]
-        return min(a.start, b.start, self._offset + token.start), max(a.end, b.end, self._offset + token.end)
+        return min(a.start, b.start, token.start), max(a.end, b.end, token.end)
 
     def _subjects(self, verb: int, seen: frozenset[int]) -> tuple[list[int], bool]:
         """The tokens of what does the verb or, in the passive, has it done to it; and whether it is passive."""

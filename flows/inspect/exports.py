@@ -72,6 +72,7 @@ def _mentions(connection: Connection) -> Iterator[Row]:
                 "start": m.start,
                 "end": m.end,
                 "text": m.text,
+                "name": m.name,
                 "label": m.label,
                 "entity_id": entity_id,
                 "wikidata_id": None if in_doubt else item,

@@ -95,6 +95,17 @@ def mend(text: str, start: int, end: int, sentence_starts: frozenset[int], sente
             return before
 
 
+def titles_before(text: str, start: int) -> str:
+    """The titles that stand right before a name, in any case of letters: "Mrs.", "Prime Minister", "CFO"; or nothing."""
+    first = start
+    while (found := _WORD_BEFORE.search(text, max(0, first - 20), first)) and (
+        found[1] in word_list("title") or found[1].rstrip(".").capitalize() in word_list("title")
+    ):
+        first = found.start()
+    return text[first:start].strip()
+
+
+_WORD_BEFORE = re.compile(r"(?<![^\s(\[\"“'‘])([^\W\d_]+\.?)[ ]+\Z")
 _NUMBER_GOES_ON = re.compile(r"(?:[-/][A-Za-z]*\d\w*)+")
 
 

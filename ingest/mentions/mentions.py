@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
-from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, whole_number, word_list
+from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, titles_before, whole_number, word_list
 from polyonym.ingest.mentions.gazetteer import Matcher, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
 from polyonym.ingest.mentions.recognition import Recognition, read, recognise
@@ -20,7 +20,8 @@ from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, met
 from polyonym.ingest.text.common_words import is_common
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.passages import Passage, passages
-from polyonym.ingest.text.sentences import Span, sentences
+from polyonym.ingest.text.sentences import Span, unaltered, viewed_sentences
+from polyonym.ingest.text.view import View, view_of
 
 UNKNOWN = "OTHER"
 """The label of a name that was found by its tags alone and never by a recogniser."""
@@ -33,6 +34,8 @@ LABELS = ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WOR
 class Mention:
     """`text` is the document's text[start:end]; the sentence's span holds the mention's. Offsets are code points.
 
+    `name` is the text as a reader sees it: on one line, divided words joined, without invisible characters (see ingest.text.view).
+    `title` are the titles right before it, which are no part of it ("Mrs.", "former Prime Minister" without "former").
     `detectors` says who found it, sorted: "ner:PIPELINE" (a recogniser), "run" (proper-noun tags; "run:PIPELINE" of a second
     pipeline), "repeat" (a name found elsewhere in the document), "surname" (of a person found there), "pattern" (given by the user).
     """
@@ -45,6 +48,12 @@ class Mention:
     sentence_start: int
     sentence_end: int
     detectors: tuple[str, ...]
+    name: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.text)
 
 
 mentions = Table(
@@ -58,22 +67,26 @@ mentions = Table(
     Column("sentence_start", Integer, nullable=False),
     Column("sentence_end", Integer, nullable=False),
     Column("detectors", Json, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("title", Text, nullable=False),
     info={"owners": ("document",)},
 )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A document's sentences, and its passages with what the recognisers are asked."""
+    """A document's view with its sentences, and its passages with what the recognisers are asked; offsets count in the view's text."""
 
+    view: View
     sentences: list[Span]
     passages: list[Passage]
 
 
 def layout(document: Document) -> Layout:
     """Where the document's sentences and passages lie."""
-    spans = sentences(document.text, document.language)
-    return Layout(spans, passages(document.text, spans))
+    view = view_of(document.text)
+    spans = viewed_sentences(view.text, document.language)
+    return Layout(view, spans, passages(view.text, spans))
 
 
 def model_name(pipeline: str) -> str:
@@ -86,7 +99,7 @@ def recognise_missing(
     documents: Sequence[tuple[Document, Layout]], pipeline: str, kept: Mapping[str, bytes], pipelines: Pipelines
 ) -> dict[str, bytes]:
     """Run a pipeline over those passages of `documents` whose payloads are not in `kept`; returns the new payloads by content."""
-    texts = {p.content: document.text[p.start : p.end] for document, where in documents for p in where.passages if p.content not in kept}
+    texts = {p.content: where.view.text[p.start : p.end] for _, where in documents for p in where.passages if p.content not in kept}
     return dict(zip(texts, pipelines.run(recognise, pipeline, list(texts.values())), strict=True))
 
 
@@ -144,14 +157,15 @@ class _Found:
 class _Finder:
     def __init__(self, document: Document, where: Layout, labels: frozenset[str]) -> None:
         self._document = document
-        self._text = document.text
+        self._view = where.view
+        self._text = where.view.text
         self._english = document.language == "en"
         self._labels = labels
         self._sentences = where.sentences
         self._starts = frozenset(s for s, _ in where.sentences)
         self._ends = frozenset(e for _, e in where.sentences)
-        self._words = words(document.text)
-        self._degrees = degree_spans(document.text) if self._english else []
+        self._words = words(self._text)
+        self._degrees = degree_spans(self._text) if self._english else []
         self._numbers: list[Span] = []  # where a recogniser saw a date, a sum or the like
         self._found: list[_Found] = []  # sorted, never overlapping
 
@@ -311,17 +325,19 @@ class _Finder:
 
     def result(self) -> list[Mention]:
         starts = [s for s, _ in self._sentences]
+        sentences, _ = unaltered(self._document.text, self._view, self._sentences)
         result = []
         for found in self._found:
             if found.label == UNKNOWN and UNKNOWN not in self._labels and "pattern" not in found.detectors:
                 continue
             first = max(0, bisect_right(starts, found.start) - 1)
             last = max(0, bisect_left(starts, found.end) - 1)
-            sentence = (self._sentences[first][0], self._sentences[last][1])
-            text = self._text[found.start : found.end]
-            result.append(
-                Mention(self._document.document, found.start, found.end, text, found.label, *sentence, tuple(sorted(found.detectors)))
-            )
+            sentence = (sentences[first][0], sentences[last][1])
+            start, end = self._view.span(found.start, found.end)
+            text, name = self._document.text[start:end], " ".join(self._text[found.start : found.end].split())
+            title = titles_before(self._text, found.start)
+            detectors = tuple(sorted(found.detectors))
+            result.append(Mention(self._document.document, start, end, text, found.label, *sentence, detectors, name, title))
         return result
 
 
@@ -334,7 +350,7 @@ _AND = re.compile(r"\s(?:and|&)\s")
 _PARTNERS = re.compile(r"(?:Co|Company|Sons|Bros|Brothers|Partners|Associates)\b")
 _AND_PARTNERS = re.compile(rf"{_AND.pattern}{_PARTNERS.pattern}(?:,? (?:Inc|Ltd|Corp|Plc)\b)?")
 _WORDS = re.compile(r"[^\W\d_]+")
-_JOINED = re.compile(r"[ \t\u00a0]?|-|[ ]?&[ ]?|\n|\. ?")
+_JOINED = re.compile(r"[ \t]?|-|[ ]?&[ ]?|\. ?")
 
 
 def _touches(spans: list[Span], start: int, end: int) -> bool:
@@ -344,7 +360,7 @@ def _touches(spans: list[Span], start: int, end: int) -> bool:
 
 
 def _runs(text: str, proper: list[Span], sentence_ends: frozenset[int]) -> Iterator[Span]:
-    """Tokens tagged as proper nouns, joined where only a space, hyphen, ampersand or wrapped line lies between."""
+    """Tokens tagged as proper nouns, joined where only a space, hyphen or ampersand lies between."""
     current: Span | None = None
     for start, end in proper:
         if current is not None and _JOINED.fullmatch(text[current[1] : start]) and current[1] not in sentence_ends:
@@ -371,4 +387,6 @@ def load(connection: Connection, documents: Sequence[str] | None = None) -> Iter
         connection.execute(statement) if documents is None else select_where_in(connection, statement, mentions.c.document, documents)
     )
     for r in rows:
-        yield Mention(r.document, r.start_at, r.end_at, r.text, r.label, r.sentence_start, r.sentence_end, tuple(r.detectors))
+        yield Mention(
+            r.document, r.start_at, r.end_at, r.text, r.label, r.sentence_start, r.sentence_end, tuple(r.detectors), r.name, r.title
+        )

@@ -92,7 +92,7 @@ def _make_or_check(engine: Engine, where: str) -> None:
 
 def _drop_what_changed(connection: Connection) -> None:
     """Tables that older versions had otherwise, and that are found again: the next run looks at everything."""
-    for table in ("projected", "editions", "links"):
+    for table in ("projected", "editions", "links", "mentions"):
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
     connection.execute(delete(facts).where(facts.c.key.startswith("seen:")))
 

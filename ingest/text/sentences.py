@@ -5,11 +5,12 @@ languages; the rules below need only the white space and the sentence marks of a
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 
 from polyonym.ingest.text.common_words import common_words
+from polyonym.ingest.text.view import View, view_of
 
 Span = tuple[int, int]
 
@@ -17,14 +18,13 @@ Span = tuple[int, int]
 _MARK = re.compile(
     r"(?:[.!?…؟۔।॥።]+(?:\s?(?:''|\"(?=\s))|[\"'”’»)\]])*(?=\s))"  # marks of spaced scripts
     r"|(?:[。！？｡]+[」』”’）)\]]*)"  # marks of unspaced ones
-    r"|(?:[^\S\n]*\n(?:[^\S\n]*\n)+)"  # a blank line
-    r"|(?:[^\S\n]*(?:\n|[\u2028\u2029\f\v]))"  # a line break
+    r"|(?:[^\S\n]*[\n\f\v])"  # a line break
 )
 _WORD_BEFORE = re.compile(r"\S+\Z")
 _NEXT = re.compile(r"[^\w\n]*(\w*)")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
 _LOOK_BEHIND = 40
-_WRAP = range(40, 140)  # the widths at which texts are wrapped by hand or by a mail program
+_LEFT_OUT = 100  # characters that the view leaves out, from which on they are a sentence of their own
 
 
 @cache
@@ -42,14 +42,50 @@ def _abbreviations(language: str) -> dict[str, str]:
 def sentences(text: str, language: str = "en") -> list[Span]:
     """The spans of `text`'s sentences in order, without the white space around them.
 
-    Every character that is not white space lies in exactly one span. Blank lines always end a sentence; single line
-    breaks do unless the line looks wrapped (the next line's first word would not have fitted).
+    Every character that is not white space lies in exactly one span. Line breaks end a sentence unless they only wrap a line
+    (see ingest.text.view); what the view leaves out belongs to the sentence that follows, or is one by itself when it is long.
     """
+    view = view_of(text)
+    spans, others = unaltered(text, view, viewed_sentences(view.text, language))
+    return sorted(spans + others)
+
+
+def unaltered(text: str, view: View, viewed: Sequence[Span]) -> tuple[list[Span], list[Span]]:
+    """For each sentence of the view its span in the text; and the spans of what is no sentence of the view."""
+    spans: list[Span] = []
+    others: list[Span] = []
+    position = 0
+    for start, end in viewed:
+        first, last = view.span(start, end)
+        first = _begin(text, position, first, others)
+        spans.append((first, last))
+        position = last
+    rest: list[Span] = []
+    _append_trimmed(rest, text, position, len(text))
+    if rest and spans and rest[0][1] - rest[0][0] <= _LEFT_OUT:
+        spans[-1] = (spans[-1][0], rest[0][1])
+        rest = []
+    return spans, others + rest
+
+
+def _begin(text: str, position: int, first: int, others: list[Span]) -> int:
+    """Where a sentence begins whose words begin at `first`, when the one before ended at `position`."""
+    between: list[Span] = []
+    _append_trimmed(between, text, position, first)
+    if not between:
+        return first
+    if between[0][1] - between[0][0] <= _LEFT_OUT:
+        return between[0][0]
+    others += between
+    return first
+
+
+def viewed_sentences(text: str, language: str = "en") -> list[Span]:
+    """The sentences of a view's text, where every line break ends one."""
     spans: list[Span] = []
     start = 0
-    wrapped = _wrapped_breaks(text)
     for mark in _MARK.finditer(text):
-        if _ends(text, mark, language, wrapped):
+        if _ends(text, mark, language):
             _append_trimmed(spans, text, start, mark.end())
             start = mark.end()
     _append_trimmed(spans, text, start, len(text))
@@ -64,10 +100,10 @@ def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
         spans.append((start + left, start + right))
 
 
-def _ends(text: str, mark: re.Match[str], language: str, wrapped: set[int]) -> bool:
+def _ends(text: str, mark: re.Match[str], language: str) -> bool:
     found = mark.group()
-    if "\n" in found or found[-1] in "\u2028\u2029\f\v":
-        return not (found.count("\n") == 1 and mark.end() - 1 in wrapped)
+    if "\n" in found or found[-1] in "\f\v":
+        return True
     if found[0] in "。！？｡؟۔।॥።":
         return True
     following = _NEXT.match(text, mark.end())
@@ -107,28 +143,3 @@ _ORDINAL_DOT = frozenset(
 @cache
 def _starters() -> frozenset[str]:
     return frozenset(w for w, ratio in common_words().items() if len(w) <= 5 and ratio >= 1.0)
-
-
-def _wrapped_breaks(text: str) -> set[int]:
-    """Positions of line breaks that only wrap a line: the paragraph's widest line had no room for the next line's first word."""
-    breaks: set[int] = set()
-    position = 0
-    paragraph: list[Span] = []
-    for line in [*text.split("\n"), ""]:
-        if line.strip():
-            paragraph.append((position, position + len(line)))
-        elif paragraph:
-            _add_wrapped(breaks, text, paragraph)
-            paragraph = []
-        position += len(line) + 1
-    return breaks
-
-
-def _add_wrapped(breaks: set[int], text: str, lines: list[Span]) -> None:
-    width = max(end - start for start, end in lines)
-    if len(lines) < 2 or width not in _WRAP:
-        return
-    for (start, end), (next_start, next_end) in pairwise(lines):
-        first_word = text[next_start:next_end].split(None, 1)[0]
-        if end - start + 1 + len(first_word) > width:
-            breaks.add(end)

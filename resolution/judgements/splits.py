@@ -24,7 +24,7 @@ def with_splits(
     result = []
     for name, held in sorted(members.items()):
         found = [at[m.start, m.end] for m in held]
-        surfaces, labels = (dict(sorted(Counter(x).items())) for x in ((m.text for m in found), (m.label for m in found)))
+        surfaces, labels = (dict(sorted(Counter(x).items())) for x in ((m.name for m in found), (m.label for m in found)))
         spans = tuple((m.start, m.end) for m in held)
         if name not in before:
             result.append(DocumentName(held[0].document, name, name, surfaces, labels, "split by a person", spans))

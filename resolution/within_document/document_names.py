@@ -29,7 +29,7 @@ class Mention(Protocol):
     @property
     def end(self) -> int: ...
     @property
-    def text(self) -> str: ...
+    def name(self) -> str: ...
     @property
     def label(self) -> str: ...
 
@@ -105,20 +105,20 @@ def _coreferent(
 def _named(document: Document, mentions: Sequence[Mention]) -> tuple[dict[str, Name], list[MentionName]]:
     labels: dict[str, Counter[str]] = {}
     for m in mentions:
-        labels.setdefault(m.text.casefold(), Counter())[m.label] += 1
+        labels.setdefault(m.name.casefold(), Counter())[m.label] += 1
     starts = {m.start: m for m in reversed(mentions)}
     names: dict[str, Name] = {}
     rows: list[MentionName] = []
     for m in mentions:
-        mine = labels[m.text.casefold()]
-        name = normalise(m.text, person=mine["PERSON"] * 2 > mine.total())
+        mine = labels[m.name.casefold()]
+        name = normalise(m.name, person=mine["PERSON"] * 2 > mine.total())
         region = _region_after(document.text, m, starts)
         if region and "," not in name and region != name:
             name = f"{name}, {region}"
         entry = names.setdefault(name, Name(name))
         rows.append(MentionName(document.document, m.start, m.end, name, entry.count))
         entry.spans.append((m.start, m.end))
-        entry.surfaces[m.text] += 1
+        entry.surfaces[m.name] += 1
         entry.labels[m.label] += 1
     return names, rows
 
@@ -127,9 +127,9 @@ def _region_after(text: str, mention: Mention, starts: dict[int, Mention]) -> st
     """The state or country right after a place's name, unless both stand in a list of places."""
     between = re.compile(r",\s+").match(text, mention.end)
     follower = starts.get(between.end()) if between else None
-    if follower is None or mention.label not in ("GPE", "LOC", "FAC", "PLACE") or region_of(mention.text):
+    if follower is None or mention.label not in ("GPE", "LOC", "FAC", "PLACE") or region_of(mention.name):
         return None
-    region = region_of(follower.text)
+    region = region_of(follower.name)
     in_list = re.compile(r",\s+(?:and\s+)?[A-Z]|\s+and\s+[A-Z]").match(text, follower.end)
     return None if in_list else region
 

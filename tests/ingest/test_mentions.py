@@ -48,8 +48,9 @@ def given_spans(text, names=(), proper=(), language="en", second=None, **more):
     where = layout(d)
 
     def recogniser(name, seen, tagged):
-        spans = [(text.index(n) - p.start, text.index(n) + len(n) - p.start, label) for n, label in seen for p in where.passages[:1]]
-        tokens = [(text.index(t) - p.start, text.index(t) + len(t) - p.start) for t in tagged for p in where.passages[:1]]
+        shown = where.view.text
+        spans = [(shown.index(n) - p.start, shown.index(n) + len(n) - p.start, label) for n, label in seen for p in where.passages[:1]]
+        tokens = [(shown.index(t) - p.start, shown.index(t) + len(t) - p.start) for t in tagged for p in where.passages[:1]]
         empty = orjson.dumps([[], []])
         payloads = {p.content: empty for p in where.passages}
         payloads[where.passages[0].content] = orjson.dumps([sorted(spans), sorted(tokens)])

@@ -24,6 +24,10 @@ class Mention:
     text: str
     label: str
 
+    @property
+    def name(self) -> str:
+        return self.text
+
 
 def read(marked: str) -> tuple[Document, list[Mention]]:
     """A document and its mentions from a text in which a mention is written as [Barack Obama|PERSON]."""

@@ -198,8 +198,8 @@ def test_the_latest_name_given_counts() -> None:
 class Place:
     """A mention, as splits need it."""
 
-    def __init__(self, start: int, text: str) -> None:
-        self.document, self.start, self.end, self.text, self.label = "d", start, start + 1, text, "ORG"
+    def __init__(self, start: int, name: str) -> None:
+        self.document, self.start, self.end, self.name, self.label = "d", start, start + 1, name, "ORG"
 
 
 def named(*names: str) -> tuple[list[DocumentName], list[MentionName], list[Place]]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Engine
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from polyonym.flows.home.settings import Settings
 from polyonym.ingest.errors import HomeHeld, Stop, WrongUse
@@ -19,6 +20,7 @@ from polyonym.ingest.store.database import open_state
 
 _ROOM = 32 * 2**20  # bytes that must be free when a run starts
 _SPARE = 4 * 2**20  # with less than this free a failure is put down to the disk
+_LOOKS = 1.0  # seconds after which a lock is a writer's: whoever only looks (`Home.is_held`) keeps it for microseconds
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,11 @@ class Home:
             raise self._unwritable(error) from error
         with lock as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for attempt in Retrying(
+                    retry=retry_if_exception_type(BlockingIOError), wait=wait_fixed(0.01), stop=stop_after_delay(_LOOKS), reraise=True
+                ):
+                    with attempt:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
                 raise HomeHeld(f"{self.path} is held by another run ({_holder(file.read())}). Wait for it to end, or stop it.") from None

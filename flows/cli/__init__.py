@@ -1,6 +1,7 @@
 """The command line. Each module beside this file holds the commands of one purpose and imports what is slow inside them."""
 
 import gc
+import io
 import os
 import select
 import sys
@@ -45,6 +46,9 @@ def main() -> None:
     """Run a command. Whatever fails becomes one message and an exit code."""
     from polyonym.flows.cli import corrections, failures, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # else a caller has put something of its own in its place
+            stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks, and halves of characters in file names
     code: object = 0
     failed: BaseException | None = None
     try:

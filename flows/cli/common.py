@@ -63,14 +63,14 @@ def writing(path: Path, config: Path | None = None) -> Iterator[Opened]:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document, readable."""
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode() + "\n")
+    """Print one JSON document, readable, in UTF-8 as all JSON is."""
+    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n")
 
 
 def print_lines(rows: Iterable[Any]) -> None:
-    """Print JSON lines."""
+    """Print JSON lines, in UTF-8."""
     for row in rows:
-        sys.stdout.write(orjson.dumps(row).decode() + "\n")
+        sys.stdout.buffer.write(orjson.dumps(row) + b"\n")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = ()) -> None:

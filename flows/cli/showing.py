@@ -1,6 +1,5 @@
 """Commands that show what a home holds. They read the last committed state, also while a run writes."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from polyonym.flows.cli.common import (
     out,
     output_option,
     print_json,
+    print_lines,
     print_table,
     reading,
 )
@@ -175,8 +175,7 @@ def export(
     with reading(home, config) as (_, connection):
         rows = exports.export(connection, kind)
         if output is None:
-            for row in rows:
-                sys.stdout.buffer.write(orjson.dumps(row) + b"\n")
+            print_lines(rows)
             return
         beside = output.with_name(output.name + ".part")
         try:

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from polyonym.flows.home.progress import console
+from polyonym.flows.home.proxies import spare_loopback
 from polyonym.ingest.store.database import without_password
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # else a caller has put something of its own in its place
             stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks, and halves of characters in file names
+    spare_loopback()
     code: object = 0
     failed: BaseException | None = None
     try:

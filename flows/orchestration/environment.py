@@ -7,6 +7,7 @@ import psutil
 
 from polyonym.flows.home.home import Home
 from polyonym.flows.home.interrupts import end_with_children
+from polyonym.flows.home.proxies import spare_loopback
 from polyonym.ingest.errors import ServerAway
 
 
@@ -38,6 +39,7 @@ def environment(home: Home, verbose: bool = False) -> dict[str, str]:
 def prepare(home: Home, verbose: bool = False) -> None:
     """Set Prefect's environment. Call it before Prefect is imported; a PREFECT_API_URL of the user's is respected."""
     home.prefect.mkdir(parents=True, exist_ok=True)
+    spare_loopback()
     defaults = environment(home, verbose)
     for key, value in defaults.items():
         os.environ.setdefault(key, value)

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +11,20 @@ from polyonym.ingest.readers.content import Attached, Content, open_content, rea
 from polyonym.ingest.readers.encodings import NotText
 from polyonym.ingest.readers.mail import DEEPEST, Mail, documents
 from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
-from polyonym.ingest.readers.tables import read_rows
+from polyonym.ingest.readers.tables import Layout, Row, Table, is_named_by_content, read_rows
 
-__all__ = ["Read", "ReaderOptions", "Unreadable", "format_of", "read_file", "unsupported"]
+__all__ = [
+    "Layout",
+    "Read",
+    "ReaderOptions",
+    "SetAside",
+    "Unreadable",
+    "format_of",
+    "is_named_by_content",
+    "read_file",
+    "read_tables",
+    "unsupported",
+]
 
 _FORMATS = {
     ".txt": "txt",
@@ -36,6 +47,11 @@ _FORMATS = {
     ".parquet": "parquet",
 }
 _GZIPPED = {"txt", "md", "html", "eml", "mbox", "csv", "jsonl", "parquet"}
+_TABLES: dict[str, Callable[[Content, int], Iterable[Table | Read]]] = {
+    "csv": lambda file, limit: [csv.table(file, limit)],
+    "jsonl": lambda file, limit: [jsonl.table(file, limit)],
+    "parquet": lambda file, limit: [parquet.table(file)],
+}
 _WHOLE = {"txt": txt.read, "md": md.read, "html": html.read, "pdf": pdf.read}
 
 
@@ -57,20 +73,21 @@ def unsupported(name: str) -> str:
     return f"unsupported format {''.join(suffixes[-2:] if suffixes[-1].lower() == '.gz' else suffixes[-1:])}"
 
 
-def read_file(path: Path, options: ReaderOptions | None = None) -> Iterator[Read | Unreadable]:
+def read_file(path: Path, options: ReaderOptions | None = None, layouts: list[Layout] | None = None) -> Iterator[Read | Unreadable]:
     """The documents of a file, lazily: one for most formats, one for each row of a table, each message of a mailbox, each attachment.
 
     `suffix` is "" for the file as a whole (the document's name is then the file's), else the row's id or place, the message's id, the
     attachment's name (the document's name is then "file/suffix"); no suffix comes twice, so a table that breaks off gives its rows and then an Unreadable for "".
+    `layouts` is filled, while rows are read, with what was found out about each table.
     Never raises, whatever is in the file. Readers' libraries are native code in part: a crash of PDFium or Arrow ends the process.
     """
-    yield from _documents(path, options or ReaderOptions(), 0)
+    yield from _documents(path, options or ReaderOptions(), [] if layouts is None else layouts, 0)
 
 
-def _documents(file: Content, options: ReaderOptions, depth: int) -> Iterator[Read | Unreadable]:
+def _documents(file: Content, options: ReaderOptions, layouts: list[Layout], depth: int) -> Iterator[Read | Unreadable]:
     """The documents of a file that lies on disk, or is attached to a mail (`depth` times over)."""
     try:
-        for result in _read(file, options, depth):
+        for result in _read(file, options, layouts, depth):
             yield _checked(result, file.name)
     except (SetAside, NotText) as problem:
         yield Unreadable("", one_line(str(problem), 200))
@@ -78,7 +95,7 @@ def _documents(file: Content, options: ReaderOptions, depth: int) -> Iterator[Re
         yield Unreadable("", _reason(file, error))
 
 
-def _read(file: Content, options: ReaderOptions, depth: int) -> Iterator[Read | Unreadable]:
+def _read(file: Content, options: ReaderOptions, layouts: list[Layout], depth: int) -> Iterator[Read | Unreadable]:
     if isinstance(file, Path) and file.is_dir():
         raise SetAside("a folder that cannot be looked into")
     kind = format_of(file.name)
@@ -91,13 +108,8 @@ def _read(file: Content, options: ReaderOptions, depth: int) -> Iterator[Read | 
         with open_content(file) as stream:
             head = stream.read(4096)
         kind = "mbox" if mbox.looks_like_mailbox(head) else "eml" if eml.looks_like_message(head) else kind
-    if kind == "csv":
-        yield from read_rows(csv.rows(file, limit), options)
-    elif kind == "jsonl":
-        yield from read_rows(jsonl.rows(file, limit), options)
-    elif kind == "parquet":
-        with open_content(file) as stream:
-            yield from read_rows(parquet.rows(stream), options)
+    if kind in _TABLES:
+        yield from _read_tables(_TABLES[kind](file, limit), options, layouts)
     elif kind == "mbox":
         with open_content(file) as stream:
             for message in mbox.messages(stream, limit):
@@ -110,6 +122,48 @@ def _read(file: Content, options: ReaderOptions, depth: int) -> Iterator[Read | 
         yield docx.read(read_content(file, limit), limit)
     else:
         yield _WHOLE[kind](read_content(file, limit))
+
+
+def _read_tables(tables: Iterable[Table | Read], options: ReaderOptions, layouts: list[Layout]) -> Iterator[Read | Unreadable]:
+    for table in tables:
+        if isinstance(table, Read):
+            yield table
+            continue
+        layouts.append(table.layout)
+        if not table.layout.sheet:
+            yield from read_rows(table.rows, options, table.layout)
+            continue
+        try:
+            for result in read_rows(table.rows, options, table.layout):
+                yield replace(result, suffix=f"{table.layout.sheet}/{result.suffix}")
+        except SetAside as problem:
+            yield Unreadable(table.layout.sheet, str(problem))
+
+
+def read_tables(path: Path, max_bytes: int) -> Iterator[Table]:
+    """The tables of a file, not yet made documents. Raises SetAside, also as rows are read, for a file that holds none or cannot be read."""
+    kind = format_of(path.name)
+    if kind not in _TABLES:
+        raise SetAside(f"not a table: {', '.join(sorted(ending for ending, of in _FORMATS.items() if of in _TABLES))} are read")
+    try:
+        for table in _TABLES[kind](path, max_bytes):
+            if isinstance(table, Read):
+                raise SetAside("not a table")
+            yield replace(table, rows=_reasons(table.rows, path))
+    except Exception as error:
+        raise _set_aside(path, error) from error
+
+
+def _reasons(rows: Iterator[Row], path: Path) -> Iterator[Row]:
+    """The rows; whatever they raise becomes SetAside."""
+    try:
+        yield from rows
+    except Exception as error:
+        raise _set_aside(path, error) from error
+
+
+def _set_aside(path: Path, error: Exception) -> SetAside:
+    return error if isinstance(error, SetAside) else SetAside(str(error) if isinstance(error, NotText) else _reason(path, error))
 
 
 def _message(message: mbox.Stored, options: ReaderOptions, depth: int) -> Iterator[Read | Unreadable]:
@@ -135,7 +189,7 @@ def _with_attachments(mail: Mail, options: ReaderOptions, depth: int) -> Iterato
             if depth == DEEPEST:
                 yield Unreadable(part.name, f"attached to mails attached to each other more than {DEEPEST} deep")
                 continue
-            for result in _documents(part, options, depth + 1):
+            for result in _documents(part, options, [], depth + 1):
                 yield replace(result, suffix="/".join(filter(None, (part.name, result.suffix))))
 
 

@@ -1,126 +1,327 @@
-"""CSV and TSV files: encoding, separator and quoting are found out, cells are taken as they are."""
+"""CSV and TSV files: encoding, separator, quoting and head row are found out, cells are taken as they are.
+
+A quotation mark that stands for itself, or is never closed, costs its own row: a record that breaks the rules is read again from its first
+line alone, and the lines that it had swallowed become records of their own.
+"""
 
 import csv
-import io
-from collections import Counter
-from collections.abc import Iterator
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from polyonym.ingest.readers.content import Content, open_content, open_text
-from polyonym.ingest.readers.encodings import detect_stream
+from polyonym.ingest.readers import heads
+from polyonym.ingest.readers.columns import kind_of
+from polyonym.ingest.readers.content import Content, LineNumbers, Lines, LineTooLong
 from polyonym.ingest.readers.result import SetAside
-from polyonym.ingest.readers.tables import ID_NAMES, TEXT_NAMES, TITLE_NAMES, Row
+from polyonym.ingest.readers.tables import Layout, Row, Table
 
 SAMPLE = 1 << 17
-_SEPARATORS = ",\t;|"
+"""Characters by which the layout is found out."""
+_SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+_NONE = "\x1f"
+"""What separates nothing: the cells of a table of one column."""
+_SEPARATOR_LINE = re.compile(r"\"?sep=(.)\"?\s*", re.IGNORECASE)
+_MOST_JOINED = 20
+"""Lines that a cell with broken quotation marks may have."""
+_SERIAL = ("number", "code", "date")
+"""Kinds of first cells by which the beginning of a row is told."""
+_Line = tuple[int, str]
 
 
 class _Dialect(csv.Dialect):
     lineterminator = "\n"
     strict = True
+    quoting = csv.QUOTE_MINIMAL
+    quotechar = '"'
 
-    def __init__(self, separator: str, quoting: str) -> None:
+    def __init__(self, separator: str, escaped: bool = False) -> None:
         self.delimiter = separator
-        self.quoting = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
-        self.quotechar = None if quoting == "none" else '"'
-        self.doublequote = quoting == "doubled"
-        self.escapechar = "\\" if quoting == "escaped" else None
+        self.doublequote = not escaped
+        self.escapechar = "\\" if escaped else None
         super().__init__()
 
 
-def rows(path: Content, max_bytes: int) -> Iterator[Row]:
-    """The rows below the header, or all rows (columns "column 1" …) when the first row is no header.
+@dataclass(frozen=True)
+class _Record:
+    """The cells of one or several lines, the number of the first, and what was wrong with its quotation marks."""
 
-    Raises SetAside for an empty file, NotText for binary content.
+    line: int
+    cells: list[str]
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a table is written. `first` is its first line; `names` are of its columns, those of the head row where it has one."""
+
+    dialect: _Dialect
+    first: int
+    headed: bool
+    names: list[str]
+    first_kind: str
+    fit: float
+
+
+def table(file: Content, max_bytes: int) -> Table:
+    """The table of a file: the rows below the head row, or all rows (columns "column 1" …) when the first row is no head.
+
+    Its rows raise SetAside for an empty file, NotText for binary content.
     """
-    with open_content(path) as stream:
-        encoding = detect_stream(stream)
-    with open_text(path, encoding.name, encoding.errors) as file:
-        sample = file.read(SAMPLE)
-        whole = len(sample) < SAMPLE
-    if not sample.strip():
-        raise SetAside("empty file")
-    dialect, header = _layout(sample, whole)
+    layout = Layout()
+    return Table(layout, _read(file, max_bytes, layout))
+
+
+def _read(file: Content, max_bytes: int, layout: Layout) -> Iterator[Row]:
     csv.field_size_limit(min(max_bytes, 1 << 30))
-    with open_text(path, encoding.name, encoding.errors) as file:
-        reader = csv.reader(file, dialect)
-        names: list[str] | None = None
-        number = 0
+    with Lines(file, max_bytes) as lines:
+        sample, whole = _sample(lines)
+        if not any(line.strip() for _, line in sample):
+            raise SetAside("empty file")
+        form = _form(sample, whole)
+        passed_over = LineNumbers()
+        for number, line in sample:
+            if number < form.first and line.strip():
+                passed_over.add(number)
+        layout.encoding = str(lines.encoding)
+        layout.separator = _SEPARATORS.get(form.dialect.delimiter, "")
+        layout.head = f"line {form.first}" if form.headed else ""
+        yield from _rows(_Records([s for s in sample if s[0] >= form.first], lines, form.dialect, form).records(), form, passed_over)
+        layout.passed_over, layout.other_lines = str(passed_over), str(lines.in_other_encoding)
+
+
+def _rows(records: Iterator[_Record], form: _Form, passed_over: LineNumbers) -> Iterator[Row]:
+    width = len(form.names)
+    after_damage = False
+    for record in records:
+        cells, problem = record.cells, record.problem
+        if (record.line == form.first and form.headed) or not (problem or any(cells)):
+            continue
+        if not problem and len(cells) < width and cells[0].startswith("#"):
+            passed_over.add(record.line)
+            continue
+        if (len(cells) > width and any(cells[width:])) or (len(cells) < width and (after_damage or len(cells) == 1 < width - 1)):
+            problem = problem or f"{len(cells)} cells in a table of {width} columns"
+        after_damage = bool(record.problem)
+        yield Row(f"line {record.line}", {} if problem else dict(zip(form.names, cells, strict=False)), problem)
+
+
+def _sample(lines: Lines) -> tuple[list[_Line], bool]:
+    """The first lines, numbered, and whether they are all."""
+    sample: list[_Line] = []
+    size = 0
+    for line in lines:
+        sample.append((lines.number, line))
+        size += len(line)
+        if size >= SAMPLE:
+            return sample, False
+    return sample, True
+
+
+class _Records:
+    """The records of a table, lazily. Without a `form`, whose columns tell a whole row, a broken record is what its first line gives."""
+
+    def __init__(self, ahead: Sequence[_Line], lines: Lines | None, dialect: _Dialect, form: _Form | None = None) -> None:
+        self._ahead: deque[tuple[int, str | LineTooLong]] = deque(ahead)
+        self._lines = lines
+        self._dialect = dialect
+        self._width = len(form.names) if form else 0
+        self._first_kind = form.first_kind if form else ""
+        self._taken: list[_Line] = []
+
+    def records(self) -> Iterator[_Record]:
+        reader = csv.reader(self, self._dialect)
         while True:
-            first_line = reader.line_num + 1
+            self._taken.clear()
             try:
                 cells = next(reader)
             except StopIteration:
                 return
+            except LineTooLong as error:
+                yield _Record(self._ahead.popleft()[0], [], str(error))
+                if self._taken:
+                    yield self._again("a cell that is never closed")
             except csv.Error as error:
-                number += 1
-                yield Row(f"row {number}", {}, f"broken quoting in lines {first_line} to {reader.line_num}: {error}")
-                continue
-            if not any(cells):
-                continue
-            if names is None:
-                names = _names(cells) if header else [f"column {n}" for n in range(1, len(cells) + 1)]
-                if header:
-                    continue
-            number += 1
-            if len(cells) > len(names) and any(cells[len(names) :]):
-                yield Row(f"row {number}", {}, f"{len(cells)} cells in a table of {len(names)} columns")
+                yield self._again(str(error))
             else:
-                yield Row(f"row {number}", dict(zip(names, cells, strict=False)))
+                if len(self._taken) > 1 and self._width and self._swallows(cells):
+                    yield self._again("a quotation mark that closes in another row")
+                else:
+                    yield _Record(self._taken[0][0], cells)
 
+    def __iter__(self) -> "_Records":
+        return self
 
-def _layout(sample: str, whole: bool) -> tuple[_Dialect, bool]:
-    """Separator and quoting under which the sample's rows have most often one number of cells, and whether there is a header."""
-    best: tuple[tuple[float, int], _Dialect, list[list[str]]] | None = None
-    for quoting in ("doubled", *["escaped"] * ('\\"' in sample), "none"):
-        for separator in _SEPARATORS:
-            dialect = _Dialect(separator, quoting)
-            parsed = _parse(sample, whole, dialect)
-            if not parsed:
-                continue
-            cells, count = Counter(map(len, parsed)).most_common(1)[0]
-            share = count / len(parsed)
-            if cells > 1 and share >= 0.7 and (best is None or (share, cells) > best[0]):
-                best = (share, cells), dialect, parsed
-    if best is None:
-        # One column: a separator that cannot occur.
-        dialect = next(
-            (d for d in (_Dialect("\x1f", "doubled"), _Dialect("\x1f", "none")) if _parse(sample, whole, d)), _Dialect("\x1f", "none")
-        )
-        best = (0.0, 1), dialect, _parse(sample, whole, dialect)
-    return best[1], _has_header(best[2])
+    def __next__(self) -> str:
+        """The next line, for the reader of records."""
+        if not self._ahead and not self._fetch():
+            raise StopIteration
+        number, line = self._ahead[0]
+        if isinstance(line, LineTooLong):
+            raise line
+        self._ahead.popleft()
+        self._taken.append((number, line))
+        return line
 
-
-def _parse(sample: str, whole: bool, dialect: _Dialect) -> list[list[str]]:
-    """The sample's rows; none when it cannot have been written in this dialect."""
-    parsed: list[list[str]] = []
-    try:
-        parsed.extend(cells for cells in csv.reader(io.StringIO(sample, newline=""), dialect) if any(cells))
-    except csv.Error as error:
-        if whole or "unexpected end of data" not in str(error):
-            return []
-    else:
-        if not whole:
-            parsed = parsed[:-1]
-    return parsed
-
-
-def _has_header(parsed: list[list[str]]) -> bool:
-    if not parsed:
-        return False
-    names = [cell.strip().lower() for cell in parsed[0]]
-    if set(names) & {*TEXT_NAMES, *ID_NAMES, *TITLE_NAMES}:
+    def _fetch(self) -> bool:
+        """Look at one line more; whether there is one."""
+        if self._lines is None:
+            return False
+        try:
+            self._ahead.append((self._lines.number + 1, next(self._lines)))
+        except StopIteration:
+            return False
+        except LineTooLong as error:
+            self._ahead.append((self._lines.number, error))
         return True
-    filled = [name for name in names if name]
-    return len(set(filled)) == len(filled) and all(
-        len(name) <= 60 and "\n" not in name and not name.replace(".", "").isdigit() for name in filled
-    )
+
+    def _again(self, problem: str) -> _Record:
+        """The record of the first of the lines taken; those that it does not need are put back."""
+        (number, text), *rest = self._taken
+        self._ahead.extendleft(reversed(rest))
+        alone, open_ = cells, _ = _relaxed(text, self._dialect)
+        used = 0
+        while open_ and self._width and used < _MOST_JOINED and (line := self._continuation(used)) is not None:
+            text += line
+            used += 1
+            cells, open_ = _relaxed(text, self._dialect)
+        if not open_ and used and len(cells) == self._width:
+            for _ in range(used):
+                self._ahead.popleft()
+            return _Record(number, cells)
+        if self._width:
+            return _Record(number, alone) if len(alone) == self._width else _Record(number, [], f"broken quoting: {problem}")
+        return _Record(number, alone, problem)
+
+    def _continuation(self, used: int) -> str | None:
+        """The line after those `used`, unless it is a row by itself."""
+        if used >= len(self._ahead) and not self._fetch():
+            return None
+        line = self._ahead[used][1]
+        if isinstance(line, LineTooLong):
+            return None
+        cells, open_ = _relaxed(line, self._dialect)
+        return None if len(cells) == self._width and not open_ and self._begins_row(cells) else line
+
+    def _begins_row(self, cells: Sequence[str]) -> bool:
+        return self._first_kind not in _SERIAL or kind_of(cells[0]) == self._first_kind
+
+    def _swallows(self, cells: Sequence[str]) -> bool:
+        """Whether a record of several lines holds rows that are not its own: it has not the right number of cells, or each of its lines is a row."""
+        if len(cells) != self._width:
+            return True
+        if self._width < 2 or self._first_kind not in _SERIAL:
+            return False
+        first, *others = (_relaxed(line, self._dialect)[0] for _, line in self._taken)
+        return len(first) >= self._width and all(len(of_line) == self._width and self._begins_row(of_line) for of_line in others)
 
 
-def _names(cells: list[str]) -> list[str]:
-    names: list[str] = []
-    for cell in cells:
-        name = cell.strip()
-        while name and name in names:
-            name += "'"
-        names.append(name)
-    return names
+def _relaxed(text: str, dialect: _Dialect) -> tuple[list[str], bool]:
+    """The cells of a text, and whether a quotation mark before a cell is never closed: such a mark, and one inside a cell, stands for itself.
+
+    A mark closes a cell where the separator or the end follows.
+    """
+    text = text.rstrip("\r\n")
+    separator, escape = dialect.delimiter, dialect.escapechar
+    cells: list[str] = []
+    at, open_ = 0, False
+    while True:
+        end = -1
+        if text.startswith('"', at):
+            end = _closing(text, at + 1, separator, escape)
+            open_ = open_ or end < 0
+        if end >= 0:
+            cell, end = text[at + 1 : end], end + 1
+            cells.append(cell.replace('\\"', '"') if escape else cell.replace('""', '"'))
+        else:
+            end = text.find(separator, at)
+            end = len(text) if end < 0 else end
+            cells.append(text[at:end])
+        if end >= len(text):
+            return cells, open_
+        at = end + 1
+
+
+def _closing(text: str, start: int, separator: str, escape: str | None) -> int:
+    """Where the quotation mark is that closes a cell, -1 if nowhere."""
+    at = text.find('"', start)
+    while at >= 0:
+        after = text[at + 1 : at + 2]
+        if escape and text[at - 1] == escape:
+            at = text.find('"', at + 1)
+        elif not escape and after == '"':
+            at = text.find('"', at + 2)
+        elif not after or after == separator:
+            return at
+        else:
+            at = text.find('"', at + 1)
+    return -1
+
+
+def _form(sample: list[_Line], whole: bool) -> _Form:
+    """Separator, quoting and head row under which most of the sample's rows have one number of cells."""
+    first = next(index for index, (_, line) in enumerate(sample) if line.strip())
+    said = _SEPARATOR_LINE.fullmatch(sample[first][1])
+    begun = sample[first + bool(said) :]
+    escaped = any('\\"' in line for _, line in begun)
+    best: _Form | None = None
+    for separator in [said[1]] if said else _SEPARATORS:
+        for dialect in [_Dialect(separator), *[_Dialect(separator, escaped=True)] * escaped]:
+            form = _form_of(begun, dialect, whole)
+            if form and (best is None or (form.fit, len(form.names)) > (best.fit, len(best.names))):
+                best = form
+    return best or _of_one_column(begun, whole)
+
+
+def _form_of(sample: list[_Line], dialect: _Dialect, whole: bool) -> _Form | None:
+    """The form that the table has in this dialect, None where it can't be in it."""
+    records = _parsed(sample, dialect, whole)
+    above = _comments(records)
+    start, headed = heads.begin([record.cells if any(record.cells) else [] for record in records[above:]])
+    table = records[above + start :]
+    widths = Counter(len(record.cells) for record in table if any(record.cells))
+    width = max((n for n in widths if n > 1), key=lambda n: (widths[n], n), default=0)
+    exact = sum(len(record.cells) == width and not record.problem for record in table) + (headed and len(table[0].cells) == width - 1)
+    fit = exact / max(1, widths.total())
+    if not width or fit < (0.5 if headed and heads.customary(table[0].cells) > 1 else 0.7):
+        return None
+    beside = all(cell.startswith(" ") for record in table if len(record.cells) == width for cell in record.cells[1:])
+    if start and (beside or heads.customary(records[above + start - 1].cells)):  # a comma inside a text, below the name of the one column
+        return None
+    return _named(table, dialect, headed, width, round(fit, 2))
+
+
+def _of_one_column(sample: list[_Line], whole: bool) -> _Form:
+    dialect = _Dialect(_NONE)
+    records = _parsed(sample, dialect, whole)
+    table = records[_comments(records) :] or records
+    table = table[next((index for index, record in enumerate(table) if any(record.cells)), 0) :]
+    return _named(table, dialect, heads.begin([record.cells for record in table]) == (0, True), 1, 0.0)
+
+
+def _named(table: list[_Record], dialect: _Dialect, headed: bool, width: int, fit: float) -> _Form:
+    head = table[0].cells if headed else []
+    if headed and len(head) == width - 1 and any(record.cells[-1] for record in table[1:] if len(record.cells) == width):
+        head = ["", *head]  # a column of numbers before the others has no name in the files of some programs
+    names = heads.column_names([*head, *[""] * (width - len(head))])
+    kinds = Counter(kind_of(record.cells[0]) for record in table[headed:] if any(record.cells))
+    return _Form(dialect, table[0].line, headed, names, max(kinds, key=lambda kind: (kinds[kind], kind), default=""), fit)
+
+
+def _parsed(sample: list[_Line], dialect: _Dialect, whole: bool) -> list[_Record]:
+    """The sample's records; a last one that the sample cuts is left out."""
+    records: list[_Record] = []
+    for record in _Records(sample, None, dialect).records():
+        if record.problem == "unexpected end of data" and not whole:
+            break
+        records.append(record)
+    return records
+
+
+def _comments(records: Sequence[_Record]) -> int:
+    """How many records at the beginning are comments; one that names the columns ("#id …") is none."""
+    count = next((index for index, record in enumerate(records) if any(record.cells) and not record.cells[0].startswith("#")), 0)
+    last = next((index for index in reversed(range(count)) if any(records[index].cells)), None)
+    if last is None or len(records[last].cells) != len(records[count].cells) or len(records[count].cells) < 2:
+        return count
+    return last if heads.begin([records[last].cells, records[count].cells])[1] and not heads.customary(records[count].cells) else count

@@ -27,6 +27,8 @@ _LATIN_PAGES = {
 }
 _HIGH = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_ESCAPED = re.compile("[\udc80-\udcff]+")
+_LATIN_LETTERS = re.compile("[\u00c0-\u024f]")
 _SPACING = frozenset("\t\n\r\f\v\x1b\x85")
 
 
@@ -36,10 +38,25 @@ class NotText(ValueError):
 
 @dataclass(frozen=True)
 class Encoding:
-    """A codec's name, and whether bytes that it cannot decode become U+FFFD ("replace") or cannot occur ("strict")."""
+    """A codec's name, and what becomes of bytes that it cannot decode: "replace" makes U+FFFD of them, "strict" says that there are none.
+
+    Where some lines are in another encoding, `other` names that, and bytes are kept as lone surrogates until `mend` has seen their line.
+    """
 
     name: str
     errors: str = "strict"
+    other: str = ""
+
+    def mend(self, line: str) -> tuple[str, bool]:
+        """A decoded line as it was meant, and whether it is in the other encoding: bytes amid characters of UTF-8 are damage, U+FFFD."""
+        if not self.other or line.isascii() or not _ESCAPED.search(line):
+            return line, False
+        if not _ESCAPED.sub("", line).isascii():
+            return _ESCAPED.sub(lambda m: "\ufffd" * len(m[0]), line), False
+        return line.encode("utf-8", "surrogateescape").decode(self.other, "replace"), True
+
+    def __str__(self) -> str:
+        return f"{self.name} and {self.other}" if self.other else self.name
 
 
 def decode(data: bytes) -> tuple[str, Encoding]:
@@ -54,6 +71,8 @@ def decode(data: bytes) -> tuple[str, Encoding]:
         # Only a sample was looked at, or a marked file is damaged further on.
         encoding = Encoding(encoding.name, "replace")
         text = data.decode(encoding.name, "replace")
+    if encoding.other:
+        text = "".join(encoding.mend(line)[0] for line in text.splitlines(keepends=True))
     if "\0" in text:
         raise NotText("binary content (NUL bytes)")
     return text, encoding
@@ -115,17 +134,34 @@ def _valid(sample: bytes) -> Encoding:
 
 def _unmarked(data: bytes) -> Encoding:
     """The encoding of bytes that are neither marked nor UTF-8 throughout."""
-    if b"\0" in data[:SAMPLE]:
-        encoding = _utf16(data)
-        if encoding is None:
-            raise NotText("binary content (NUL bytes)")
+    if b"\0" in data[:SAMPLE] and (encoding := _utf16(data)):
         return encoding
-    text = data.decode("utf-8", "replace")
-    bad = text.count("\ufffd")
+    text = data.decode("utf-8", "surrogateescape")
+    bad = sum(len(run) for run in _ESCAPED.findall(text))
     good = len(text) - bad - len(data.translate(None, bytes(range(128, 256))))
-    if good >= 10 * bad:
-        return Encoding("utf-8", "replace")  # UTF-8 with a few damaged places, or cut within a character
-    return _legacy(data)
+    lines = [line for line in text.splitlines() if not line.isascii()]
+    foreign = sum(_ESCAPED.search(line) is not None for line in lines)
+    if good >= 10 * bad or len(lines) - foreign >= foreign / 3:  # a few damaged places, or lines of two encodings
+        return Encoding("utf-8", "surrogateescape", _other(text))
+    if b"\0" in data[:SAMPLE]:
+        raise NotText("binary content (NUL bytes)")
+    encoding = _legacy(data)
+    if encoding.name in _LATIN and any(_LATIN_LETTERS.search(line) and not _ESCAPED.search(line) for line in lines):
+        return Encoding("utf-8", "surrogateescape", encoding.name)
+    return encoding
+
+
+def _other(text: str) -> str:
+    """The encoding of those lines of a text in UTF-8 that are not, their bytes being kept as lone surrogates."""
+    lines = [line for line in text.splitlines(keepends=True) if _ESCAPED.search(line) and _ESCAPED.sub("", line).isascii()]
+    data = "".join(lines).encode("utf-8", "surrogateescape")
+    foreign = sum(byte >= 0x80 for byte in data)
+    if 2 * foreign > sum(map(str.isalpha, data.decode("ascii", "ignore"))) + foreign:  # no letters of ours: another script
+        try:
+            return _legacy(data).name
+        except NotText:
+            return "cp1252"
+    return _latin_page("cp1252", data.decode("cp1252", "replace")) if data else "cp1252"
 
 
 def _utf16(data: bytes) -> Encoding | None:

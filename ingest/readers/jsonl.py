@@ -1,34 +1,33 @@
 """JSON lines: one object a line; a line that is none is set aside by its number."""
 
-import io
 import json
 from collections.abc import Iterator
 
-from polyonym.ingest.readers.content import Content, open_content, open_text
-from polyonym.ingest.readers.encodings import detect_stream
-from polyonym.ingest.readers.tables import Row
+from polyonym.ingest.readers.content import Content, Lines, LineTooLong
+from polyonym.ingest.readers.tables import Layout, Row, Table
 
 
-def rows(path: Content, max_bytes: int) -> Iterator[Row]:
-    """Rows by line; empty lines are passed over. Raises NotText for binary content."""
-    with open_content(path) as stream:
-        encoding = detect_stream(stream)
-    with open_text(path, encoding.name, encoding.errors) as file:
-        # Only "\n" ends a line: the other line ends of Unicode may stand inside a string.
-        file.reconfigure(newline="\n")
-        number = 0
-        while line := file.readline(max_bytes + 1):
-            number += 1
-            if len(line) > max_bytes:
-                _skip_line(file, line)
-                yield Row(f"line {number}", {}, f"oversized: a line of more than {max_bytes:,} bytes")
-            elif line.strip():
-                yield _row(number, line)
+def table(file: Content, max_bytes: int) -> Table:
+    """Rows by line; empty lines are passed over. They raise NotText for binary content."""
+    layout = Layout()
+    return Table(layout, _rows(file, max_bytes, layout))
 
 
-def _skip_line(file: io.TextIOWrapper, piece: str) -> None:
-    while piece and not piece.endswith("\n"):
-        piece = file.readline(1 << 20)
+def _rows(file: Content, max_bytes: int, layout: Layout) -> Iterator[Row]:
+    # Only "\n" ends a line: the other line ends of Unicode may stand inside a string.
+    with Lines(file, max_bytes, "\n") as lines:
+        layout.encoding = str(lines.encoding)
+        while True:
+            try:
+                line = next(lines)
+            except StopIteration:
+                break
+            except LineTooLong as error:
+                yield Row(f"line {lines.number}", {}, str(error))
+            else:
+                if line.strip():
+                    yield _row(lines.number, line)
+        layout.other_lines = str(lines.in_other_encoding)
 
 
 def _row(number: int, line: str) -> Row:

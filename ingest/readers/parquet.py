@@ -1,24 +1,30 @@
 """Parquet files, a few hundred rows at a time; nested columns are left out but for lists of plain values."""
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
-from polyonym.ingest.readers.tables import Row
+from polyonym.ingest.readers.content import Content, open_content
+from polyonym.ingest.readers.tables import Layout, Row, Table
 
 BATCH_ROWS = 500
 
 
-def rows(file: BinaryIO) -> Iterator[Row]:
-    """Rows in the file's order. Raises pyarrow's errors for a broken or encrypted file."""
+def table(file: Content) -> Table:
+    """Rows in the file's order. They raise pyarrow's errors for a broken or encrypted file."""
+    return Table(Layout(), _rows(file))
+
+
+def _rows(file: Content) -> Iterator[Row]:
     import pyarrow.parquet
 
-    table = pyarrow.parquet.ParquetFile(file)
-    columns = [field.name for field in table.schema_arrow if _is_plain(field.type)]
-    number = 0
-    for batch in table.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False):
-        for cells in batch.to_pylist():
-            number += 1
-            yield Row(f"row {number}", cells)
+    with open_content(file) as stream:
+        table = pyarrow.parquet.ParquetFile(stream)
+        columns = [field.name for field in table.schema_arrow if _is_plain(field.type)]
+        number = 0
+        for batch in table.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False):
+            for cells in batch.to_pylist():
+                number += 1
+                yield Row(f"row {number}", cells)
 
 
 def _is_plain(kind: Any) -> bool:

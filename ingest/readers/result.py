@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 """Raised when a reader's output for the same bytes changes, so that every file is read again."""
 TITLE_LENGTH = 300
 VALUE_LENGTH = 2000
@@ -19,7 +19,8 @@ _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """How files are read. Columns are names in order of preference; without any, they are guessed table by table.
+    """How files are read. Columns are names; without any, they are guessed table by table. A text is made of all text columns that a table
+    has, of the ids and dates the first one counts.
 
     `max_bytes` holds for a document: for a whole file (unpacked, where packed), for each row of a table.
     """
@@ -27,6 +28,7 @@ class ReaderOptions:
     max_bytes: int = 50_000_000
     text_columns: tuple[str, ...] = ()
     id_columns: tuple[str, ...] = ()
+    date_columns: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -1,26 +1,20 @@
-"""Tables: which column is the text, which the id, which the title; each row becomes a document, the other columns its metadata."""
+"""Tables: each row becomes a document, with the text that its columns give; the other columns are its metadata."""
 
+import hashlib
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from typing import Any
 
+from polyonym.ingest.readers.columns import Columns, choose, id_of, is_index, is_nothing, kind_of
 from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, clean_metadata, one_line
 
 SAMPLE_ROWS = 200
 SAMPLE_CHARACTERS = 10_000_000
-ID_LENGTH = 500
-# Customary names, the surest first, compared without case and with "_" for spaces and hyphens.
-TEXT_NAMES = (
-    *("text", "body", "full_text", "fulltext", "body_text", "page_content", "article_text", "content", "contents", "article"),
-    *("abstract", "passage"),
-)
-ID_NAMES = ("id", "doc_id", "docid", "document_id", "uid", "uuid", "guid", "_id", "identifier", "article_id", "key")
-TITLE_NAMES = ("title", "headline", "heading", "subject", "doc_title", "document_title")
-_ADDRESS = re.compile(r"https?://\S+")
-_INDEX_NAMES = re.compile(r"(?:unnamed:_\d+|__index_level_\d+__|)")
-_NUMBER = re.compile(r"[+-]?[\d.,:/ -]+%?")
+_BY_CONTENT = re.compile(r"(?:\A|[ /])row-[0-9a-f]{16}(?:-\d+)?\Z")
 
 
 @dataclass(frozen=True)
@@ -32,17 +26,40 @@ class Row:
     problem: str = ""
 
 
+@dataclass
+class Layout:
+    """What was found out about a table by looking at it; what does not apply is empty. Filled in while the table is read.
+
+    `head` is the place of the row that names the columns, `passed_over` the numbers of lines that are no part of the table, `other_lines`
+    those of lines in the second of the encodings. `text` are the columns that make a row's text: `alone` says that one is it unaltered.
+    """
+
+    sheet: str = ""
+    encoding: str = ""
+    other_lines: str = ""
+    separator: str = ""
+    head: str = ""
+    passed_over: str = ""
+    text: list[str] = field(default_factory=list)
+    alone: bool = False
+    id: str = ""
+    date: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """What was found out, without what does not apply."""
+        return {key: value for key, value in asdict(self).items() if value or key in ("id", "head")}
+
+
 @dataclass(frozen=True)
-class Columns:
-    """What the columns of a table are for."""
+class Table:
+    """A table of a file: its rows, to be read once, and what was found out about it so far."""
 
-    text: str
-    id: str | None
-    title: str | None
+    layout: Layout
+    rows: Iterator[Row]
 
 
-def read_rows(rows: Iterable[Row], options: ReaderOptions) -> Iterator[Read | Unreadable]:
-    """Documents of a table, one a row, in bounded memory (but for the ids seen).
+def read_rows(rows: Iterable[Row], options: ReaderOptions, layout: Layout) -> Iterator[Read | Unreadable]:
+    """Documents of a table, one a row, in bounded memory (but for the names given out). What the columns are for goes to `layout`.
 
     Raises SetAside when no row of the beginning can be read, and when the table lacks the columns that the options name.
     """
@@ -67,115 +84,106 @@ def read_rows(rows: Iterable[Row], options: ReaderOptions) -> Iterator[Read | Un
             raise SetAside(f"none of the first {SAMPLE_ROWS} rows can be read; {sample[0].place}: {sample[0].problem}")
         yield from (Unreadable(row.place, row.problem) for row in sample)
         return
-    columns = choose_columns([row.cells for row in sample if not row.problem], options)
-    names = _Names()
+    columns = choose([row.cells for row in sample if not row.problem], options)
+    layout.text, layout.alone, layout.id, layout.date = list(columns.text), columns.alone, columns.id or "", columns.date or ""
+    make = _Documents(columns, options.max_bytes)
     for row in chain(sample, iterator):
-        yield _document(row, columns, options.max_bytes, names)
+        yield make.document(row)
     if broken is not None:
         raise broken
 
 
-class _Names:
-    """The suffixes given out so far; none is given twice."""
+class _Documents:
+    """Makes documents of rows. A row is called by its id; without one, or with that of an earlier row, by what it holds, so that rows
+    that come and go leave the names of others alone."""
 
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
+    def __init__(self, columns: Columns, max_bytes: int) -> None:
+        self._columns = columns
+        self._max_bytes = max_bytes
+        self._times_given: Counter[str] = Counter()
+        self._left_out: set[str | None] = {name for name in columns.names if is_index(name)}
+        self._left_out.add(columns.id)
+        self._words = [name for name in columns.names if columns.kinds.get(name, "words") == "words" and name not in self._left_out]
+        self._of_text = (
+            list(columns.text)
+            if columns.alone or columns.closed
+            else [n for n in self._words if n in columns.text or n not in columns.kinds]
+        )
 
-    def taken(self, suffix: str) -> bool:
-        return suffix in self._seen
+    def document(self, row: Row) -> Read | Unreadable:
+        if row.problem:
+            return Unreadable(self._name(row.place), row.problem)
+        columns, cells = self._columns, row.cells
+        identity = id_of(cells.get(columns.id)) if columns.id else ""
+        if not identity or identity in self._times_given:
+            identity = f"{identity} row-{_key(cells)}".strip()
+        suffix = self._name(identity)
+        value = cells.get(columns.text[0]) if columns.alone else None
+        if value is not None and value != "":
+            if not isinstance(value, str):
+                return Unreadable(suffix, f"column {columns.text[0]!r} holds no text but {type(value).__name__}")
+            text, used = value, {columns.text[0]}
+        else:
+            text, used = self._record(cells)
+            if not text:
+                return Unreadable(suffix, f"no text in column {columns.text[0]!r}" if columns.alone else "no words in this row")
+        if len(text) > self._max_bytes or len(text) * 4 > self._max_bytes < len(text.encode("utf-8", "replace")):
+            return Unreadable(suffix, f"oversized: more than {self._max_bytes:,} bytes")
+        title = cells.get(columns.title) if columns.title else None
+        if not isinstance(title, str) or kind_of(title) == "address":  # an address says nothing about the text
+            title = ""
+        left_out = self._left_out | used | ({columns.title} if title else set())
+        return Read(suffix, one_line(title), text, clean_metadata((name, value) for name, value in cells.items() if name not in left_out))
 
-    def take(self, suffix: str) -> str:
-        while suffix in self._seen:
-            suffix += "'"
-        self._seen.add(suffix)
-        return suffix
+    def _name(self, wanted: str) -> str:
+        """A name that no row has yet: that which is wanted, with a number where rows are the same."""
+        self._times_given[wanted] += 1
+        while (times := self._times_given[wanted]) > 1:
+            wanted = f"{wanted}-{times}"
+            self._times_given[wanted] += 1
+        return wanted
 
-
-def _document(row: Row, columns: Columns, max_bytes: int, names: _Names) -> Read | Unreadable:
-    if row.problem:
-        return Unreadable(names.take(row.place), row.problem)
-    number = row.place.split()[-1]
-    identity = number if columns.id is None else _identity(row.cells.get(columns.id))
-    if identity and names.taken(identity):
-        return Unreadable(names.take(row.place), f"the id {identity!r} stands in an earlier row")
-    suffix = names.take(identity or row.place)
-    text = row.cells.get(columns.text)
-    if text is None or text == "":
-        return Unreadable(suffix, f"no text in column {columns.text!r}")
-    if not isinstance(text, str):
-        return Unreadable(suffix, f"column {columns.text!r} holds no text but {type(text).__name__}")
-    if len(text) > max_bytes or len(text) * 4 > max_bytes < len(text.encode("utf-8", "replace")):
-        return Unreadable(suffix, f"oversized: more than {max_bytes:,} bytes")
-    rest = dict(row.cells)
-    title = rest.get(columns.title) if columns.title else None
-    told = isinstance(title, str) and not _ADDRESS.fullmatch(title)  # an address says nothing about the text
-    for key in row.cells:
-        if key in (columns.text, columns.id) or (key == columns.title and told) or _INDEX_NAMES.fullmatch(_plain(key)):
-            del rest[key]
-    return Read(suffix, one_line(title) if isinstance(title, str) and told else "", text, clean_metadata(rest.items()))
-
-
-def _identity(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a column of integers with gaps comes as floats
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return ""
-    identity = one_line(str(value), ID_LENGTH + 1)
-    return identity if len(identity) <= ID_LENGTH else ""
-
-
-def choose_columns(rows: list[Mapping[str, Any]], options: ReaderOptions) -> Columns:
-    """Columns by the options' names, else by customary names, else the text is the column whose texts are longest on average.
-
-    Raises SetAside when a named column is missing, or no column holds text.
-    """
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    if options.text_columns:
-        text = _named(keys, options.text_columns)
-        if text is None:
-            raise SetAside(_missing("text", options.text_columns, keys))
-    else:
-        lengths = {key: _average_length(rows, key) for key in keys}
-        named = [key for name in TEXT_NAMES for key in keys if _plain(key) == name]
-        candidates = [key for key in named if any(isinstance(row.get(key), str) and row[key].strip() for row in rows)]
-        candidates += sorted((key for key in keys if lengths[key]), key=lambda key: (-lengths[key], keys.index(key)))
-        if not candidates:
-            raise SetAside(f"no column of texts; columns: {_listed(keys)}")
-        text = candidates[0]
-    others = [key for key in keys if key != text]
-    if options.id_columns:
-        identity = _named(others, options.id_columns)
-        if identity is None:
-            raise SetAside(_missing("id", options.id_columns, keys))
-    else:
-        identity = next((key for name in ID_NAMES for key in others if _plain(key) == name and _tells_apart(rows, key)), None)
-    title = _named([key for key in others if key != identity], TITLE_NAMES)
-    return Columns(text, identity, title)
+    def _record(self, cells: Mapping[str, Any]) -> tuple[str, set[str]]:
+        """The text of a row without a column of prose, one "column: value" a line, and the columns that are in it."""
+        lines: list[str] = []
+        used: set[str] = set()
+        columns = self._columns
+        names = self._words if columns.alone else self._of_text
+        more = [] if columns.closed else [name for name in cells if name not in columns.names]
+        for name in (*names, *more):
+            value = cells.get(name)
+            if is_nothing(value) or (name not in columns.kinds and kind_of(value) != "words"):
+                continue
+            lines += _lines(name, value)
+            used.add(name)
+        return "\n".join(lines), used
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.strip().lower())
+def _lines(name: str, value: Any) -> list[str]:
+    """A cell as lines of a text: several for what is nested."""
+    if isinstance(value, dict):
+        return [line for key, inner in value.items() if not is_nothing(inner) for line in _lines(f"{name}.{key}", inner)]
+    if isinstance(value, (list, tuple)) and any(isinstance(item, dict) for item in value):
+        return [f"{name}: {_said(item)}" for item in value if not is_nothing(item)]
+    return [f"{name}: {_said(value)}"]
 
 
-def _named(keys: list[str], names: Iterable[str]) -> str | None:
-    return next((key for name in names for key in keys if _plain(key) == _plain(name)), None)
+def _said(value: Any) -> str:
+    """A value on one line."""
+    match value:
+        case dict():
+            return "; ".join(f"{key}: {_said(inner)}" for key, inner in value.items() if not is_nothing(inner))
+        case list() | tuple():
+            return ", ".join(_said(item) for item in value if not is_nothing(item))
+    return " ".join(str(value).split())
 
 
-def _average_length(rows: list[Mapping[str, Any]], key: str) -> float:
-    """The average length of a column's texts; 0 for a column of numbers, of addresses, or of anything but text."""
-    values = [value for row in rows if (value := row.get(key)) not in (None, "")]
-    texts = [value for value in values if isinstance(value, str) and not _NUMBER.fullmatch(value) and not _ADDRESS.fullmatch(value)]
-    return sum(map(len, texts)) / len(rows) if len(texts) > len(values) / 2 else 0.0
+def is_named_by_content(suffix: str) -> bool:
+    """Whether a row has its name from what it holds, for want of an id."""
+    return _BY_CONTENT.search(suffix) is not None
 
 
-def _tells_apart(rows: list[Mapping[str, Any]], key: str) -> bool:
-    values = [identity for row in rows if (identity := _identity(row.get(key)))]
-    return len(values) >= len(rows) / 2 and len(set(values)) >= len(values) / 2
-
-
-def _missing(kind: str, names: tuple[str, ...], keys: list[str]) -> str:
-    return f"no {kind} column {' or '.join(repr(name) for name in names)}; columns: {_listed(keys)}"
-
-
-def _listed(keys: list[str]) -> str:
-    return one_line(", ".join(keys) or "none", 150)
+def _key(cells: Mapping[str, Any]) -> str:
+    """A short hash of what a row holds."""
+    content = json.dumps([[name, value] for name, value in cells.items()], default=str, ensure_ascii=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]

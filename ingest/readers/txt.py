@@ -7,4 +7,4 @@ from polyonym.ingest.readers.result import Read
 def read(data: bytes) -> Read:
     """Raises NotText for binary content."""
     text, encoding = decode(data)
-    return Read("", "", text, {} if encoding.name.startswith("utf-8") else {"encoding": encoding.name})
+    return Read("", "", text, {} if encoding.name.startswith("utf-8") and not encoding.other else {"encoding": str(encoding)})

@@ -737,6 +737,21 @@ def test_a_fifth_and_less_goes_unasked(make_place: MakePlace) -> None:
     assert place.ingest(allow_deletions=False).figures["documents"] == {"new": 0, "changed": 8, "moved": 0, "gone": 2, "unchanged": 0}
 
 
+def test_rows_without_ids_that_were_edited_are_not_taken_for_lost(make_place: MakePlace) -> None:
+    place = make_place(names=NAMES, fast=True)
+    rows = [f"Halden {n} grew,Oslo\n" for n in range(10)]
+    place.write({"t.csv": "What,Where\n" + "".join(rows)})
+    place.ingest()
+    before = {d["document"]: d["text"] for d in place.export("documents")}
+    place.write({"t.csv": "What,Where\nApple fell,Rome\n" + "".join(r.replace("Oslo", "Bonn") for r in rows[:5]) + "".join(rows[5:])})
+    assert place.ingest(allow_deletions=False).figures["documents"] == {"new": 6, "changed": 0, "moved": 0, "gone": 5, "unchanged": 5}
+    after = {d["document"]: d["text"] for d in place.export("documents")}
+    assert len(before.items() & after.items()) == 5
+    place.write({"t.csv": "What,Where\n" + "".join(rows[5:])})
+    with pytest.raises(WrongUse, match=r"of 11 documents"):
+        place.ingest(allow_deletions=False)
+
+
 # Between two runs
 
 

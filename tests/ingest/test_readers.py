@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from polyonym.ingest.readers import Read, ReaderOptions, Unreadable, format_of, read_file
+from polyonym.ingest.readers import Layout, Read, ReaderOptions, Unreadable, format_of, read_file
 
 DATA = Path(os.environ.get("POLYONYM_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -456,9 +456,7 @@ def test_a_csv_cell_comes_back_unaltered(tmp_path: Path, texts: list[str], separ
 def test_a_jsonl_text_comes_back_unaltered(tmp_path: Path, texts: list[str], ascii_only: bool) -> None:
     lines = "".join(json.dumps({"text": text}, ensure_ascii=ascii_only) + "\n" for text in texts)
     results = read(tmp_path / "a.jsonl", lines)
-    assert [(result.suffix, result.text) for result in results if isinstance(result, Read)] == [
-        (str(n), text) for n, text in enumerate(texts, 1)
-    ]
+    assert [result.text for result in results if isinstance(result, Read)] == texts
 
 
 @pytest.mark.parametrize(
@@ -492,34 +490,161 @@ def test_a_single_column(tmp_path: Path) -> None:
 
 def test_a_table_without_a_header(tmp_path: Path) -> None:
     rows = read(tmp_path / "a.csv", "1,Ann lives in Bonn.\n2,Bob lives in Rome.\n")
-    assert rows == [Read("1", "", "Ann lives in Bonn.", {"column 1": "1"}), Read("2", "", "Bob lives in Rome.", {"column 1": "2"})]
+    assert [(row.text, row.metadata) for row in rows if isinstance(row, Read)] == [
+        ("Ann lives in Bonn.", {"column 1": "1"}),
+        ("Bob lives in Rome.", {"column 1": "2"}),
+    ]
 
 
 def test_a_row_of_too_many_cells_and_empty_rows(tmp_path: Path) -> None:
     rows = read(tmp_path / "a.csv", "id,text\n1,a\n\n,\n2,b,c\n3,\n4,d\n")
     assert rows[0] == Read("1", "", "a")
-    assert rows[1] == Unreadable("row 2", "3 cells in a table of 2 columns")
+    assert rows[1] == Unreadable("line 5", "3 cells in a table of 2 columns")
     assert rows[2] == Unreadable("3", "no text in column 'text'")
     assert rows[3] == Read("4", "", "d")
 
 
-def test_a_quote_that_is_never_closed_costs_no_silent_loss(tmp_path: Path) -> None:
-    rows = "".join(f'{n},"row {n}"\n' for n in range(20_000))
-    results = read(tmp_path / "a.csv", "id,text\n" + rows + '20000,"open\n20001,"next"\n20002,"last"\n')
-    assert results[19_999] == Read("19999", "", "row 19999")
-    assert results[20_000] == Unreadable("row 20001", "broken quoting in lines 20002 to 20003: ',' expected after '\"'")
-    assert results[20_001:] == [Read("20002", "", "last")]
-    assert read(tmp_path / "b.csv", "id,text\n" + rows + '20000,"open\n')[-1] == Unreadable(
-        "row 20001", "broken quoting in lines 20002 to 20002: unexpected end of data"
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ('2,Cable of 20" by Nordkabel,Nord', 'Cable of 20" by Nordkabel'),
+        ('2,"Nordkabel" is a firm,Nord', '"Nordkabel" is a firm'),
+        ('2,"Cable of 5,Nord', '"Cable of 5'),
+        ('2,"He said "hi" twice, to\n all","Nord"', 'He said "hi" twice, to\n all'),
+        ('2,"Cable, by Nordkabel,Nord', None),
+        ('2,"Cable, by Nordkabel,Nord\n2.5,Pump of 6", Nord', None),
+    ],
+)
+def test_a_stray_quote_costs_its_own_row_at_most(tmp_path: Path, row: str, expected: str | None) -> None:
+    rows = read(
+        tmp_path / "a.csv", f'id,text,maker\n1,"Bolt, good and long",Alfa\n{row}\n3,"Pump, good, and long",Alfa\n4,Valve in a box,Alfa\n'
     )
+    texts = {r.suffix: r.text for r in rows if isinstance(r, Read)}
+    assert texts.pop("2", None) == expected
+    texts.pop("2.5", None)
+    assert texts == {"1": "Bolt, good and long", "3": "Pump, good, and long", "4": "Valve in a box"}
+    if expected is None:
+        assert any(isinstance(r, Unreadable) and r.suffix == "line 3" and "broken quoting" in r.reason for r in rows)
 
 
-def test_columns_are_guessed_by_name_and_else_by_length(tmp_path: Path) -> None:
-    rows = [{"note": "a much longer column than the text is", "Doc-ID": 7, "headline": "T", "body": "short", "n": 1.5}]
-    assert read(tmp_path / "a.jsonl", json.dumps(rows[0])) == [Read("7", "T", "short", {"note": rows[0]["note"], "n": 1.5})]
-    assert read(tmp_path / "a.jsonl", '{"a": "x", "b": "longer text", "link": "https://example.org/a/very/long/path"}') == [
-        Read("1", "", "longer text", {"a": "x", "link": "https://example.org/a/very/long/path"})
+def test_a_quote_far_inside_a_table_costs_no_other_row(tmp_path: Path) -> None:
+    rows = "".join(f'{n},"row, {n}"\n' for n in range(20_000))
+    results = read(tmp_path / "a.csv", "id,text\n" + rows + '20000,"open, never closed\n' + rows.replace(',"', '0001,"'))
+    assert sum(isinstance(result, Read) for result in results) == 40_000
+    assert [r for r in results if isinstance(r, Unreadable)] == [Unreadable("line 20002", "broken quoting: ',' expected after '\"'")]
+
+
+def test_two_stray_quotes_do_not_make_one_row_of_two(tmp_path: Path) -> None:
+    rows = read(tmp_path / "a.csv", 'id,name,maker\n1,"Cable of 5,Nord\n2,Pump of 6",Alfa\n3,Valve of 7,Alfa\n')
+    assert [row.suffix for row in rows] == ["1", "2", "3"]
+
+
+PEOPLE = "name;firm;age;joined;mail;active\nKarin Holm;Velmora Energy;51;12.03.2001;k@velmora.dk;yes\nJens Aagaard;n/a;49;1.4.2011;;no\n"
+
+
+def test_a_row_is_a_record_of_the_columns_with_words(tmp_path: Path) -> None:
+    first, second = read(tmp_path / "a.csv", PEOPLE)
+    assert isinstance(first, Read) and isinstance(second, Read)
+    assert (first.title, first.text) == ("Karin Holm", "name: Karin Holm\nfirm: Velmora Energy")
+    assert first.metadata == {"age": "51", "joined": "12.03.2001", "mail": "k@velmora.dk", "active": "yes"}
+    assert second.text == "name: Jens Aagaard"
+
+
+def test_a_row_without_an_id_is_called_by_what_it_holds(tmp_path: Path) -> None:
+    head, *rows = PEOPLE.splitlines(keepends=True)
+    before = {r.suffix: r.text for r in read(tmp_path / "a.csv", PEOPLE) if isinstance(r, Read)}
+    more = [r for r in read(tmp_path / "a.csv", "".join([head, "Ann Bee;Acme Corp;3;1.1.2001;;no\n", *rows])) if isinstance(r, Read)]
+    assert before.items() <= {r.suffix: r.text for r in more}.items()
+    twins = read(tmp_path / "a.csv", "".join([head, *rows, *rows]))
+    assert len({r.suffix for r in twins}) == 4
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Incident report 2024\nExported by: Nora Feld\n\nid,text,country\n",
+        "Incident report 2024,,\nExported by,Nora Feld,\n,,\nid,text,country\n",
+        "# made by a program\n# with commas, two, of them\nid,text,country\n",
+        "sep=,\nid,text,country\n",
+        "#id,text,country\n",
+        "\n\nid,text,country\n",
+    ],
+)
+def test_what_stands_above_a_table_is_passed_over(tmp_path: Path, content: str) -> None:
+    rows = read(tmp_path / "a.csv", content + "1,Karin Holm leads Velmora Energy,Denmark\n2,Siemens sold turbines,Germany\n")
+    assert [(r.suffix.removeprefix("row-")[:1], r.text) for r in rows if isinstance(r, Read)][-1][1] == "Siemens sold turbines"
+    assert [r.metadata["country"] for r in rows if isinstance(r, Read)] == ["Denmark", "Germany"]
+
+
+def test_names_of_columns_are_not_taken_for_a_title_of_the_table(tmp_path: Path) -> None:
+    rows = read(tmp_path / "a.csv", "city\nBonn, Germany\nRome, Italy\nOslo, Norway\n")
+    assert [row.text for row in rows if isinstance(row, Read)] == ["city: Bonn, Germany", "city: Rome, Italy", "city: Oslo, Norway"]
+
+
+def test_lines_in_another_encoding_are_read_and_told(tmp_path: Path) -> None:
+    lines = [
+        b"id,text\n",
+        "1,Müller AG in Köln\n".encode(),
+        "2,Größe GmbH in Düsseldorf\n".encode("cp1252"),
+        "3,Søren in Århus\n".encode(),
     ]
+    (tmp_path / "a.csv").write_bytes(b"".join(lines))
+    layouts: list[Layout] = []
+    rows = list(read_file(tmp_path / "a.csv", layouts=layouts))
+    assert [row.text for row in rows if isinstance(row, Read)] == ["Müller AG in Köln", "Größe GmbH in Düsseldorf", "Søren in Århus"]
+    assert (layouts[0].encoding, layouts[0].other_lines) == ("utf-8 and cp1252", "3")
+    assert text_of(tmp_path / "a.txt", b"".join(lines)).text.splitlines()[2] == "2,Größe GmbH in Düsseldorf"
+
+
+def test_what_was_found_out_about_a_table_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(
+        ("List of firms\n\nsupplier_id;Supplier;Country\nS1;Hartmann;Germany\n#end\nS2;Nordkabel;Norway\n").encode("utf-8-sig")
+    )
+    layouts: list[Layout] = []
+    rows = list(read_file(tmp_path / "a.csv", layouts=layouts))
+    assert [r.suffix for r in rows] == ["S1", "S2"]
+    assert [layout.as_json() for layout in layouts] == [
+        {
+            "encoding": "utf-8-sig",
+            "separator": "semicolon",
+            "head": "line 3",
+            "passed_over": "1, 5",
+            "text": ["Supplier", "Country"],
+            "id": "supplier_id",
+        }
+    ]
+
+
+@pytest.mark.parametrize("name", ["id", "supplier_id", "supplierId", "uuid", "url"])
+def test_ids_are_told_by_their_names(tmp_path: Path, name: str) -> None:
+    rows = [{"name": "Hartmann Werke", name: "https://a.example/1"}, {"name": "Nordkabel", name: "https://a.example/2"}]
+    assert [r.suffix for r in read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))] == [
+        "https://a.example/1",
+        "https://a.example/2",
+    ]
+
+
+def test_columns_are_guessed_by_name_and_else_by_what_they_hold(tmp_path: Path) -> None:
+    row = {"note": "a note", "Doc-ID": 7, "headline": "T", "body": "a whole sentence stands here", "n": 1.5}
+    assert read(tmp_path / "a.jsonl", json.dumps(row)) == [Read("7", "T", row["body"], {"note": "a note", "n": 1.5})]
+    (result,) = read(tmp_path / "a.jsonl", '{"a": "fine word", "b": "longer text", "link": "https://example.org/a/very/long/path"}')
+    assert isinstance(result, Read) and result.text == "a: fine word\nb: longer text"
+    story = "Many words stand in this cell. " * 20
+    (result,) = read(tmp_path / "a.jsonl", json.dumps({"author": "Ann Bee", "story": story}))
+    assert isinstance(result, Read) and (result.text, result.metadata) == (story, {"author": "Ann Bee"})
+
+
+def test_nested_values_are_told_with_the_path_to_them(tmp_path: Path) -> None:
+    row = {
+        "id": 1,
+        "name": "Velmora",
+        "seat": {"city": "Aarhus", "zip": 8000},
+        "board": [{"who": "Ann Bee", "as": "chair"}],
+        "tags": ["wind", "sea"],
+    }
+    (result,) = read(tmp_path / "a.jsonl", json.dumps(row))
+    assert isinstance(result, Read)
+    assert result.text == "name: Velmora\nseat.city: Aarhus\nseat.zip: 8000\nboard: who: Ann Bee; as: chair\ntags: wind, sea"
 
 
 def test_columns_by_setting(tmp_path: Path) -> None:
@@ -555,9 +680,14 @@ def test_duplicate_and_missing_ids(tmp_path: Path) -> None:
         {"id": 6.0, "text": "6"},
     ]
     rows = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, lines)))
-    assert [row.suffix for row in rows] == ["a", "line 2", "line 3", "b", "line 5", "6"]
-    assert [isinstance(row, Read) for row in rows] == [True, False, True, True, False, True]
-    assert rows[1] == Unreadable("line 2", "the id 'a' stands in an earlier row")
+    assert [(row.suffix.split("row-")[0], row.text) for row in rows if isinstance(row, Read)] == [
+        ("a", "1"),
+        ("a ", "2"),
+        ("", "3"),
+        ("b", "4"),
+        ("a ", "5"),
+        ("6", "6"),
+    ]
 
 
 def test_bad_lines_are_set_aside_one_by_one(tmp_path: Path) -> None:
@@ -579,7 +709,7 @@ def test_bad_lines_are_set_aside_one_by_one(tmp_path: Path) -> None:
 
 def test_an_oversized_line_is_passed_over(tmp_path: Path) -> None:
     rows = read(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "' + "x" * 5000 + '"}\n{"text": "b"}\n', ReaderOptions(max_bytes=1000))
-    assert [row.suffix for row in rows] == ["1", "line 2", "3"]
+    assert [row.text if isinstance(row, Read) else row.suffix for row in rows] == ["a", "line 2", "b"]
     assert isinstance(rows[1], Unreadable)
     assert "oversized" in rows[1].reason
 

@@ -34,7 +34,8 @@ PathsArgument = Annotated[list[str], typer.Argument(help="Folders, files or glob
 
 
 RegistryOption = Annotated[
-    Path | None, typer.Option(help="Things you know: JSONL or CSV with id, name, aliases, type, description, wikidata_id.")
+    Path | None,
+    typer.Option(help="Things you know: a table (CSV, Excel, JSON lines …) with id, name, aliases, type, description, wikidata_id."),
 ]
 AllowDeletionsOption = Annotated[bool, typer.Option("--allow-deletions", help="Go on even if a source or a fifth of it is gone.")]
 KeepGoneOption = Annotated[

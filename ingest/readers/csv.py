@@ -280,10 +280,13 @@ def _form_of(sample: list[_Line], dialect: _Dialect, whole: bool) -> _Form | Non
     start, headed = heads.begin([record.cells if any(record.cells) else [] for record in records[above:]])
     table = records[above + start :]
     widths = Counter(len(record.cells) for record in table if any(record.cells))
-    width = max((n for n in widths if n > 1), key=lambda n: (widths[n], n), default=0)
-    exact = sum(len(record.cells) == width and not record.problem for record in table) + (headed and len(table[0].cells) == width - 1)
-    fit = exact / max(1, widths.total())
-    if not width or fit < (0.5 if headed and heads.customary(table[0].cells) > 1 else 0.7):
+    named = len(table[0].cells) if headed else 0
+    width = max((n for n in widths if n > 1), key=lambda n: (widths[n], n == named, n), default=0)
+    if not width:
+        return None
+    exact = sum(len(record.cells) == width and not record.problem for record in table) + (headed and _lacks_first_name(table, width))
+    fit = exact / widths.total()
+    if fit < (0.5 if headed and heads.customary(table[0].cells) > 1 else 0.7):
         return None
     beside = all(cell.startswith(" ") for record in table if len(record.cells) == width for cell in record.cells[1:])
     if start and (beside or heads.customary(records[above + start - 1].cells)):  # a comma inside a text, below the name of the one column
@@ -301,11 +304,17 @@ def _of_one_column(sample: list[_Line], whole: bool) -> _Form:
 
 def _named(table: list[_Record], dialect: _Dialect, headed: bool, width: int, fit: float) -> _Form:
     head = table[0].cells if headed else []
-    if headed and len(head) == width - 1 and any(record.cells[-1] for record in table[1:] if len(record.cells) == width):
-        head = ["", *head]  # a column of numbers before the others has no name in the files of some programs
+    if headed and _lacks_first_name(table, width):
+        head = ["", *head]
     names = heads.column_names([*head, *[""] * (width - len(head))])
     kinds = Counter(kind_of(record.cells[0]) for record in table[headed:] if any(record.cells))
     return _Form(dialect, table[0].line, headed, names, max(kinds, key=lambda kind: (kinds[kind], kind), default=""), fit)
+
+
+def _lacks_first_name(table: list[_Record], width: int) -> bool:
+    """Whether the head row names all columns but the first, as R leaves the names of rows without a name."""
+    firsts = [record.cells[0] for record in table[1:] if len(record.cells) == width and record.cells[-1]]
+    return len(table[0].cells) == width - 1 and len(firsts) > 1 and len(set(firsts)) == len(firsts) >= len(table) - 2
 
 
 def _parsed(sample: list[_Line], dialect: _Dialect, whole: bool) -> list[_Record]:

@@ -1,17 +1,17 @@
 """The registry: things that the user knows by name. It answers before any other source."""
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import orjson
 from sqlalchemy import Column, Connection, Table, Text, delete, select
 
 from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.readers import SetAside, read_tables
+from polyonym.ingest.readers.columns import id_of, plain_name
+from polyonym.ingest.readers.tables import Layout, Row
 from polyonym.ingest.store.tables import Json, insert_rows, metadata
 from polyonym.ingest.text.documents import content_hash
 from polyonym.resolution.linking.candidates import Candidate, Item
@@ -20,6 +20,8 @@ from polyonym.resolution.names.entity_types import TYPES, type_of
 from polyonym.resolution.names.normal_forms import normalise
 
 _FIELDS = ("id", "name", "aliases", "type", "description", "wikidata_id")
+_LONGEST_ROW = 1_000_000
+"""Characters; a registry's row is no document."""
 
 registry_items = Table(
     "registry_items",
@@ -34,71 +36,51 @@ registry_items = Table(
 
 
 def read_registry(path: Path) -> list[Item]:
-    """The entries of a registry file, sorted by id: JSONL, or CSV with a head row (aliases separated by | or ;).
+    """The entries of a registry file, sorted by id: a table of any format that is read (CSV, Excel, JSON …), as the readers find it out.
 
-    Fields: id, name; optional: aliases, type (one of our types or a recogniser's label), description, wikidata_id. Raises WrongUse, naming line and field.
+    Columns: id, name; optional: aliases (several divided by | or ;), type (one of our types or a recogniser's label), description,
+    wikidata_id. Raises WrongUse, naming line and column.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"The registry {path} cannot be read: {error}. Give a UTF-8 file, JSONL or CSV.") from error
     items: dict[str, Item] = {}
-    lines: dict[str, int] = {}
-    for line, row in _csv_rows(path, text) if path.suffix.lower() in (".csv", ".tsv") else _json_rows(path, text):
-        item = _item(f"The registry {path}, line {line}", row)
-        if item.id in items:
-            raise WrongUse(
-                f"The registry {path}, line {line}: `id` {item.id!r} stands in line {lines[item.id]} already. Give every entry an id of its own."
-            )
-        items[item.id], lines[item.id] = item, line
+    places: dict[str, str] = {}
+    try:
+        for table in read_tables(path, _LONGEST_ROW):
+            for row in table.rows:
+                _check_columns(path, row, table.layout)
+                where = f"The registry {path}, {table.layout.sheet}{', ' * bool(table.layout.sheet)}{row.place}"
+                item = _item(where, row)
+                if item.id in items:
+                    raise WrongUse(f"{where}: `id` {item.id!r} stands in {places[item.id]} already. Give every entry an id of its own.")
+                items[item.id], places[item.id] = item, row.place
+    except SetAside as problem:
+        raise WrongUse(f"The registry {path} cannot be read: {problem}. Give a table with the columns {', '.join(_FIELDS)}.") from problem
     return [items[i] for i in sorted(items)]
 
 
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, content in enumerate(text.split("\n"), 1):
-        if not content.strip():
-            continue
-        try:
-            row = orjson.loads(content)
-        except orjson.JSONDecodeError as error:
-            raise WrongUse(f"The registry {path}, line {line}: no JSON ({error}). Each line must be one object.") from error
-        if not isinstance(row, dict):
-            raise WrongUse(f"The registry {path}, line {line}: not an object. Each line must be one object with `id` and `name`.")
-        yield line, row
+def _check_columns(path: Path, row: Row, layout: Layout) -> None:
+    """Raises WrongUse when a table with a head row, or one that should have it, lacks a column."""
+    missing = [field for field in ("id", "name") if field not in map(plain_name, row.cells)]
+    if missing and not row.problem and (layout.head or layout.separator):
+        head = layout.head or "line 1"
+        raise WrongUse(f"The registry {path}, {head}: no column `{missing[0]}`. The head row must name the columns: {', '.join(_FIELDS)}.")
 
 
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab" if path.suffix.lower() == ".tsv" else "excel", strict=True)
-    try:
-        missing = [f for f in ("id", "name") if f not in (reader.fieldnames or [])]
-        if missing:
-            raise WrongUse(
-                f"The registry {path}, line 1: no column `{missing[0]}`. The head row must name the columns: {', '.join(_FIELDS)}."
-            )
-        for row in reader:
-            if None in row:
-                raise WrongUse(
-                    f"The registry {path}, line {reader.line_num}: more fields than columns. Put quotes around a text that holds a comma."
-                )
-            aliases = [a.strip() for a in re.split(r"[|;]", row.get("aliases") or "") if a.strip()]
-            yield reader.line_num, {**row, "aliases": aliases}
-    except csv.Error as error:
-        raise WrongUse(
-            f"The registry {path}, line {reader.reader.line_num}: {error}. Save it as CSV with commas and double quotes."
-        ) from error
-
-
-def _item(where: str, row: dict[str, Any]) -> Item:
+def _item(where: str, row: Row) -> Item:
+    if row.problem:
+        raise WrongUse(f"{where}: {row.problem}. Mend the row.")
+    cells = {plain_name(name): value for name, value in row.cells.items()}
     values: dict[str, str] = {}
     for field in ("id", "name", "type", "description", "wikidata_id"):
-        value = row.get(field)
-        if value is not None and not isinstance(value, str):
+        value = cells.get(field)
+        if value is not None and not isinstance(value, str | int | float):
             raise WrongUse(f"{where}: `{field}` is {value!r}, not a text.")
-        values[field] = (value or "").strip()
+        values[field] = id_of(value) if field == "id" else "" if value is None else str(value).strip()
     for field in ("id", "name"):
         if not values[field]:
             raise WrongUse(f"{where}: `{field}` is missing or empty.")
-    aliases = row.get("aliases") or []
+    aliases = cells.get("aliases") or []
+    if isinstance(aliases, str):
+        aliases = re.split(r"[|;]", aliases)
     if not (isinstance(aliases, list) and all(isinstance(a, str) for a in aliases)):
         raise WrongUse(f"{where}: `aliases` is {aliases!r}, not a list of texts.")
     type_ = values["type"].upper()

@@ -46,16 +46,16 @@ def test_both_forms_are_read_sorted_by_id(tmp_path: Path) -> None:
     [
         ("r.jsonl", '{"id": "a", "name": "A"}\n{"id": "b"}\n', "line 2: `name`"),
         ("r.jsonl", '{"id": "", "name": "A"}', "line 1: `id`"),
-        ("r.jsonl", '{"id": 7, "name": "A"}', "line 1: `id` is 7"),
+        ("r.jsonl", '{"id": ["a"], "name": "A"}', "line 1: `id` is ['a']"),
         ("r.jsonl", '\n\n{"id": "a", "name": "A"}\n{"id": "a", "name": "B"}', "line 4: `id` 'a' stands in line 3"),
-        ("r.jsonl", '{"id": "a", "name": "A", "aliases": "B"}', "line 1: `aliases`"),
+        ("r.jsonl", '{"id": "a", "name": "A", "aliases": [1]}', "line 1: `aliases`"),
         ("r.jsonl", '{"id": "a", "name": "A", "type": "COMPANY"}', "line 1: `type` is 'COMPANY'; use one of PERSON"),
         ("r.jsonl", '{"id": "a", "name": "A", "wikidata_id": "42"}', "line 1: `wikidata_id` is '42'"),
-        ("r.jsonl", '{"id": "a", "name": "A"', "line 1: no JSON"),
-        ("r.jsonl", "[1]", "line 1: not an object"),
+        ("r.jsonl", '{"id": "a", "name": "A"', "line 1: not valid JSON"),
+        ("r.jsonl", "[1]", "line 1: not a JSON object"),
         ("r.csv", "name,aliases\nA,\n", "line 1: no column `id`"),
-        ("r.csv", "id,name\na,A,B\n", "line 2: more fields"),
-        ("r.csv", 'id,name\n"a,A\n', "line 2"),
+        ("r.csv", "id,name\na,A,B\n", "line 2: 3 cells in a table of 2 columns"),
+        ("r.csv", 'id,name,type\nb,B,ORG\n"a,A\n', "line 3: broken quoting"),
         ("r.csv", "id,name\na,\n", "line 2: `name`"),
     ],
 )
@@ -69,8 +69,26 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongUse, match="none"):
         read_registry(tmp_path / "none.csv")
     (tmp_path / "r.jsonl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(WrongUse, match="UTF-8"):
+    with pytest.raises(WrongUse, match="cannot be read"):
         read_registry(tmp_path / "r.jsonl")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufeffID;Name;Aliases;Type\nr1;Größe GmbH;VLM|Velmora;org\n".encode(),
+        "id,name,aliases,type\nr1,Größe GmbH,VLM;Velmora,ORG\n".encode("cp1252"),
+        "Our firms\n\nid\tname\ttype\taliases\nr1\tGröße GmbH\tORG\tVLM | Velmora\n".encode(),
+    ],
+)
+def test_a_registry_is_read_as_any_table(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "r.csv").write_bytes(content)
+    assert read_registry(tmp_path / "r.csv") == [Item("r1", "Größe GmbH", ("VLM", "Velmora"), None, ("ORG",), None, None, "registry")]
+
+
+def test_numbers_are_ids_too(tmp_path: Path) -> None:
+    items = read_registry(write(tmp_path / "r.jsonl", '{"id": 7, "name": "Linovar", "aliases": "KWO|Linovar GmbH"}'))
+    assert items == [Item("7", "Linovar", ("KWO", "Linovar GmbH"), None, (), None, None, "registry")]
 
 
 def test_names_meet_in_their_normal_form(tmp_path: Path) -> None:

@@ -57,11 +57,13 @@ def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json
 
 @app.command()
 def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """The sources that have been ingested, with how many documents each gave."""
+    """The sources that have been ingested, with how many documents each gave, and how their tables were read."""
     from polyonym.ingest.sources import sources as table
+    from polyonym.ingest.sources import table_layouts
 
     with reading(home, config) as (_, connection):
         held = table.counts(connection)
+        tables = table_layouts.load(connection)
     rows = [
         {
             "source": c.source.root,
@@ -71,6 +73,7 @@ def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_jso
             "files": c.files,
             "documents": c.documents,
             "set_aside": c.rejected,
+            "tables": [{key: value for key, value in t.items() if key != "source"} for t in tables if t["source"] == c.source.root],
         }
         for c in held
     ]
@@ -82,6 +85,9 @@ def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_jso
             for r, c in zip(rows, held, strict=True)
         )
         print_table("", ("source", "kind", "patterns", "files", "documents", "set aside"), shown, right=(3, 4, 5))
+        if tables:
+            out.print()
+            print_table("Tables", ("file", "read as"), ((t["file"], table_layouts.in_words(t)) for t in tables))
 
 
 @app.command()
@@ -94,7 +100,7 @@ def settings(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_js
             "value": ("set" if getattr(values, key).get_secret_value() else "not set")
             if key in SECRETS
             else _without_secrets(getattr(values, key)),
-            "default": None if key in SECRETS else field.get_default(call_default_factory=True),
+            "default": None if key in SECRETS else _without_secrets(field.get_default(call_default_factory=True)),
             "meaning": field.description,
         }
         for key, field in Settings.model_fields.items()
@@ -108,6 +114,8 @@ def settings(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_js
 
 
 def _without_secrets(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [table.model_dump(mode="json", exclude_defaults=True) for table in value]
     return without_password(value) if isinstance(value, str) else value
 
 

@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+SECONDS_BETWEEN_LINES = 30
+
 console = Console(stderr=True, highlight=False)
 
 
@@ -39,11 +41,20 @@ class Stage:
     done: int = 0
     _bar: Progress | None = None
     _task: object = None
+    _told: float = field(default_factory=time.monotonic)
 
     def advance(self, steps: int = 1) -> None:
         self.done += steps
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done)  # type: ignore[arg-type]
+
+    def tell(self, what: str) -> None:
+        """Say how far a long step is: beside the bar, or on a line of its own every half minute."""
+        if self._bar is not None:
+            self._bar.update(self._task, what=what)  # type: ignore[arg-type]
+        elif time.monotonic() - self._told >= SECONDS_BETWEEN_LINES:
+            self._told = time.monotonic()
+            console.print(f"{self.name}: {what}")
 
 
 @dataclass
@@ -65,11 +76,12 @@ class Timings:
                 MofNCompleteColumn(),
                 TextColumn(unit),
                 _Rate(),
+                TextColumn("{task.fields[what]}"),
             ]
             with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
-                stage._bar, stage._task = bar, bar.add_task(name, total=total)
+                stage._bar, stage._task = bar, bar.add_task(name, total=total, what="")
                 yield stage
-                bar.update(stage._task, total=stage.done, completed=stage.done)
+                bar.update(stage._task, total=stage.done, completed=stage.done, what="")
         else:
             yield stage
         seconds = time.monotonic() - started

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from polyonym.ingest.errors import WrongUse
@@ -14,6 +14,19 @@ from polyonym.ingest.store.database import without_password
 from polyonym.ingest.text.embedding import DEFAULT_MODEL
 
 FILE_NAME = "polyonym.toml"
+
+
+class SourceSettings(BaseModel):
+    """What is said of some files: a [[sources]] table of the settings."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    paths: tuple[str, ...] = Field(min_length=1)
+    """Files, folders or globs; a relative one is the end of a path."""
+    text_columns: tuple[str, ...] = ()
+    id_column: str = ""
+    date_column: str = ""
+    language: str = Field("", pattern="^([a-z]{2,3})?$")
 
 
 class Settings(BaseSettings):
@@ -33,6 +46,10 @@ class Settings(BaseSettings):
     entity_labels: list[str] = Field(default_factory=list, description="recogniser labels that become entities; empty: the usual names")
     patterns_file: str = Field("", description="gazetteer: a JSONL file of {name, label}, found wherever they stand")
 
+    sources: tuple[SourceSettings, ...] = Field(
+        (),
+        description="tables [[sources]], the first whose paths match a file holds: paths, text_columns, id_column, date_column, language",
+    )
     text_column: str = Field("", description="a table's text column; empty: guessed")
     id_column: str = Field("", description="a table's id column; empty: guessed")
     size_limit_mb: float = Field(50, gt=0, description="files above this size (unpacked) are set aside")
@@ -94,6 +111,17 @@ def _meant(key: str) -> str:
     return f" Did you mean {near[0]}?" if near else ""
 
 
+def _wrong_source(file: Path, where: tuple[int | str, ...], problem: str) -> str:
+    """What is wrong with a [[sources]] table, given the place in it: its number from 0, and a key."""
+    number, *keys = where
+    place = f"{file} (or POLYONYM_SOURCES), [[sources]] table {int(number) + 1}"
+    known = list(SourceSettings.model_fields)
+    if keys and keys[0] not in known:
+        near = get_close_matches(str(keys[0]), known, 1)
+        return f"{place}: {keys[0]!r} is no key.{f' Did you mean {near[0]}?' if near else ''} Known keys: {', '.join(known)}."
+    return f"{place}{f', {keys[0]}' if keys else ''}: {problem}."
+
+
 def load_settings(home: Path, config: Path | None = None) -> Settings:
     """Settings from `config`, else from the home's file if there is one, under those of the environment.
 
@@ -126,6 +154,8 @@ def load_settings(home: Path, config: Path | None = None) -> Settings:
         return Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"][0] == "sources" and len(first["loc"]) > 1:
+            raise WrongUse(_wrong_source(file, first["loc"][1:], first["msg"])) from error
         key = ".".join(map(str, first["loc"]))
         if first["loc"][0] not in Settings.model_fields:
             raise WrongUse(f"{file}: {key!r} is no setting.{_meant(key)} Known keys: {', '.join(Settings.model_fields)}.") from error

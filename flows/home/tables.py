@@ -5,7 +5,7 @@ from polyonym.graph import communities, difference, load
 from polyonym.graph.summaries import summaries
 from polyonym.ingest import relations
 from polyonym.ingest.mentions import mentions
-from polyonym.ingest.sources import removals, sources
+from polyonym.ingest.sources import removals, sources, table_layouts
 from polyonym.ingest.store import changes, model_outputs, stage_marks
 from polyonym.ingest.store.tables import metadata
 from polyonym.ingest.text import chunks, documents
@@ -18,5 +18,19 @@ from polyonym.resolution.within_document import document_names
 
 __all__ = ["metadata"]
 
-_MODULES = [history, communities, difference, load, summaries, relations, mentions, removals, sources, changes, model_outputs, stage_marks]
+_MODULES = [
+    history,
+    communities,
+    difference,
+    load,
+    summaries,
+    relations,
+    mentions,
+    removals,
+    sources,
+    table_layouts,
+    changes,
+    model_outputs,
+    stage_marks,
+]
 _MODULES += [chunks, documents, decisions, entities, identity, block_keys, resolve, judgements, links, registry, cache, document_names]

@@ -1,21 +1,22 @@
 """From sources to documents: what has changed on disk is read; what cannot be read is set aside with its reason."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from sqlalchemy import Connection
 
 from polyonym.flows.home import history
 from polyonym.flows.home.history import Change, gone_id
 from polyonym.flows.home.interrupts import clean_point
-from polyonym.flows.home.settings import Settings
+from polyonym.flows.home.settings import Settings, SourceSettings
 from polyonym.flows.pipeline.run import Run
 from polyonym.ingest import relations
 from polyonym.ingest.mentions import mentions
-from polyonym.ingest.readers import Read, ReaderOptions, Unreadable, is_named_by_content, read_file
-from polyonym.ingest.sources import removals, sources
-from polyonym.ingest.sources.sources import File, Scan
+from polyonym.ingest.readers import Layout, Read, ReaderOptions, Unreadable, is_named_by_content, read_file
+from polyonym.ingest.sources import removals, sources, table_layouts
+from polyonym.ingest.sources.sources import File, Scan, matches_path
 from polyonym.ingest.store import fingerprint, model_outputs, stage_marks
 from polyonym.ingest.store.tables import batched
 from polyonym.ingest.text import chunks, documents
@@ -28,19 +29,31 @@ from polyonym.resolution.within_document import document_names
 ROWS_AT_ONCE = 500
 
 
-def reader_options(settings: Settings) -> ReaderOptions:
-    """How files are read, by our settings."""
-    return ReaderOptions(
-        int(settings.size_limit_mb * 1_000_000),
-        (settings.text_column,) if settings.text_column else (),
-        (settings.id_column,) if settings.id_column else (),
-    )
+def source_settings(settings: Settings, path: Path) -> SourceSettings | None:
+    """What the settings say of a file: the first [[sources]] table of which a path is the file, the end of its path, or a folder that holds it."""
+    return next((of for of in settings.sources if matches_path(of.paths, path)), None)
 
 
-def reader_key(settings: Settings) -> str:
-    """Changes when every file has to be read again: with the readers, their options and the languages that have a pipeline."""
+def reader_options(settings: Settings, path: Path) -> ReaderOptions:
+    """How a file is read, by our settings."""
+    said = source_settings(settings, path)
+    text = (said.text_columns if said else ()) or tuple(filter(None, [settings.text_column]))
+    identity = (said.id_column if said else "") or settings.id_column
+    day = said.date_column if said else ""
+    return ReaderOptions(int(settings.size_limit_mb * 1_000_000), text, tuple(filter(None, [identity])), tuple(filter(None, [day])))
+
+
+def reader_key(settings: Settings) -> Callable[[Path], str]:
+    """For a file a key that changes when it has to be read again: with the readers, their options and the languages that have a pipeline."""
     code = fingerprint.of_code("ingest/readers", "ingest/text/languages.py", "ingest/text/documents.py")
-    return "\n".join([code, reader_options(settings).key, settings.default_language, *sorted(settings.pipelines)])
+
+    def key(path: Path) -> str:
+        said = source_settings(settings, path)
+        language = said.language if said else ""
+        options = reader_options(settings, path).key
+        return "\n".join([code, options, *filter(None, [language]), settings.default_language, *sorted(settings.pipelines)])
+
+    return key
 
 
 def check_losses(connection: Connection, scan: Scan, settings: Settings) -> None:
@@ -75,7 +88,7 @@ def _readable(file: File, scan: Scan, settings: Settings) -> set[str]:
     """The ends of the names of what can be read of a file."""
     if file.problem:
         return set()
-    found = read_file(scan.path(file), reader_options(settings))
+    found = read_file(scan.path(file), reader_options(settings, scan.path(file)))
     return {_ending(result) for result in found if not isinstance(result, Unreadable)}
 
 
@@ -83,11 +96,11 @@ def _ending(result: Read | Unreadable) -> str:
     return f"/{result.suffix}" if result.suffix else ""
 
 
-def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str]) -> None:
+def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str], tell: Callable[[int], None]) -> None:
     """Read a file's documents into the state, a batch of rows a transaction, then take out what the file no longer holds.
 
     `arrived` are the names that documents have moved to, with those before, for the history: they are none of new documents. What a
-    person has removed stays out while it is the same. The file is marked as read last: after a crash it is read again, and
+    person has removed stays out while it is the same. `tell` is called with the number of documents so far. The file is marked as read last: after a crash it is read again, and
     documents that are the same stay as they are.
     """
     with run.engine.connect() as connection:
@@ -98,7 +111,9 @@ def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str]) -> No
         removed = removals.of_file(connection, file)
     seen: set[str] = set()
     out: set[str] = set()
-    for batch in batched(results(file, scan, run.settings, held), ROWS_AT_ONCE):
+    layouts: list[Layout] = []
+    for batch in batched(results(file, scan, run.settings, held, layouts), ROWS_AT_ONCE):
+        clean_point()
         out.update(name for name, found in batch if name in removed and removed[name].holds(file, found))
         seen.update(name for name, _ in batch if name not in out)
         read = [d for name, d in batch if isinstance(d, Document) and name not in out]
@@ -106,10 +121,12 @@ def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str]) -> No
         if read or aside:
             with run.engine.begin() as connection:
                 _save(connection, run.number, read, aside, arrived)
+        tell(len(seen))
     with run.engine.begin() as connection:
         _take_out(connection, run.number, before - seen)
         removals.keep(connection, file, out)
         sources.record(connection, [file])
+        table_layouts.replace(connection, file.source, file.file, layouts)
 
 
 def _save(connection: Connection, run: int, read: Sequence[Document], aside: Sequence[Rejection], arrived: Mapping[str, str]) -> None:
@@ -136,13 +153,18 @@ def _take_out(connection: Connection, run: int, names: Collection[str], moved: C
 
 
 def results(
-    file: File, scan: Scan, settings: Settings, held: Mapping[str, tuple[str, str]]
+    file: File, scan: Scan, settings: Settings, held: Mapping[str, tuple[str, str]], layouts: list[Layout] | None = None
 ) -> Iterator[tuple[str, Document | Rejection | None]]:
-    """The names of what a file holds, each with its document or rejection, None when it is `held` (digest, language) unchanged."""
+    """The names of what a file holds, each with its document or rejection, None when it is `held` (digest, language) unchanged.
+
+    What is found out about tables meanwhile goes to `layouts`.
+    """
     if file.problem:
         yield file.name, _set_aside(file, file.name, Unreadable("", file.problem))
         return
-    for result in read_file(scan.path(file), reader_options(settings)):
+    path = scan.path(file)
+    said = source_settings(settings, path)
+    for result in read_file(path, reader_options(settings, path), layouts):
         name = file.name + _ending(result)
         if isinstance(result, Unreadable):
             yield name, _set_aside(file, name, result)
@@ -151,15 +173,15 @@ def results(
         if language and Document(name, file.source, file.file, result.title, language, result.text, result.metadata).digest == digest:
             yield name, None  # its language, the costliest thing to find out, is known
         else:
-            yield name, _document(file, name, result, settings)
+            language = (said.language if said else "") or detect(result.text, settings.default_language)
+            yield name, _document(file, name, result, language, settings)
 
 
 def _set_aside(file: File, name: str, result: Unreadable) -> Rejection:
     return Rejection(name, file.source, file.file, result.reason)
 
 
-def _document(file: File, name: str, result: Read, settings: Settings) -> Document | Rejection:
-    language = detect(result.text, settings.default_language)
+def _document(file: File, name: str, result: Read, language: str, settings: Settings) -> Document | Rejection:
     if language not in settings.pipelines:
         return Rejection(name, file.source, file.file, f"no spaCy pipeline for its language ({language}); set one in spacy_models")
     return Document(name, file.source, file.file, result.title, language, result.text, result.metadata)
@@ -193,6 +215,8 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> None:
             removals.follow(connection, moved)
             _take_out(connection, run.number, names, held)
             sources.drop(connection, batch)
+            for old in batch:
+                table_layouts.drop(connection, old.source, old.file)
 
 
 def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str]:
@@ -219,5 +243,7 @@ def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str
             history.record(connection, run.number, (_moved(d.document, new_names[d.document]) for d in held))
             sources.drop(connection, [old for old, _ in batch])
             sources.record(connection, [new for _, new in batch])
+            for old, new in batch:
+                table_layouts.move(connection, (old.source, old.file), (new.source, new.file))
         named += [d.document for d in read]
     return named

@@ -1,17 +1,19 @@
 """The beginning of a run: are the settings usable, what is new, changed, moved and gone, and what do the new files say."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from polyonym.flows.home import history
 from polyonym.flows.home.interrupts import clean_point
 from polyonym.flows.home.knowledge import configured_weights
+from polyonym.flows.home.progress import Stage
 from polyonym.flows.home.settings import Settings
 from polyonym.flows.pipeline import loading, reading
 from polyonym.flows.pipeline.run import Run
 from polyonym.ingest.mentions.gazetteer import read_patterns
 from polyonym.ingest.sources import sources
-from polyonym.ingest.sources.sources import Scan
+from polyonym.ingest.sources.sources import File, Scan
 from polyonym.ingest.text import documents
 from polyonym.ingest.text.embedding import Embedder
 from polyonym.resolution.clustering.resolve import moves
@@ -50,6 +52,9 @@ def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: b
             reading.check_losses(connection, scan, run.settings)
     with run.engine.begin() as connection:
         sources.remember(connection, given)
+    for number, said in enumerate(run.settings.sources, 1):
+        if not any(sources.matches_path(said.paths, path) for path in scan.paths.values()):
+            run.notes.append(f"No file matches the paths of [[sources]] table {number} of the settings: {', '.join(said.paths)}.")
     kinds = {"new": scan.new, "changed": scan.changed, "moved": scan.moved, "gone": scan.gone, "unchanged": scan.unchanged}
     run.figures["files"] = {kind: len(found) for kind, found in kinds.items()}
     return scan
@@ -64,10 +69,15 @@ def read_documents(run: Run, scan: Scan) -> None:
             arrived = {new: old for old, new in moves(connection).items()}
         for file in [*scan.new, *scan.changed, *(new for _, new in scan.moved)]:
             clean_point()
-            reading.read_one(run, scan, file, arrived)
+            reading.read_one(run, scan, file, arrived, partial(_tell, stage, file))
             stage.advance()
     with run.engine.connect() as connection:
         changes = Counter(change.kind for change in history.changes(connection, [run.number]))
         held = len(documents.digests(connection))
     told = {kind: changes[f"document-{kind}"] for kind in ("new", "changed", "moved", "gone")}
     run.figures["documents"] = told | {"unchanged": held - told["new"] - told["changed"] - told["moved"]}
+
+
+def _tell(stage: Stage, file: File, documents: int) -> None:
+    if documents > 1:
+        stage.tell(f"{file.name}: {documents:,} documents")

@@ -6,8 +6,9 @@ from typing import Any
 
 from polyonym.flows.report import rendering
 from polyonym.flows.report.picture import draw
+from polyonym.ingest.sources import table_layouts
 
-_NAMES, _SET_ASIDE = 30, 200
+_NAMES, _SET_ASIDE, _TABLES = 30, 200, 50
 _EXPLAINED = {"grouped": 8, "links": 6, "merges": 8, "doubts": 4, "others": 6, "names": 40}
 _CANDIDATES, _REASONS = 3, 5
 _NO_TIME = 0.01  # seconds
@@ -39,6 +40,7 @@ def render(report: Mapping[str, Any]) -> str:
         "picture": ("The graph", picture.get("nodes")),
         "changes": ("What changed", True),
         "time": ("Time", stages),
+        "tables": ("Tables", report.get("tables")),
         "set-aside": ("Set aside", report.get("set_aside")),
         "entities": ("Largest entities", report.get("entities")),
         "merges": ("Merges", any((report.get("merges") or {}).values())),
@@ -47,6 +49,7 @@ def render(report: Mapping[str, Any]) -> str:
     }
     counts = report.get("counts", {})
     set_aside = report.get("set_aside", ())
+    tables = report.get("tables", ())
     return rendering.render(
         "report.html.jinja",
         run=report.get("run", ""),
@@ -62,6 +65,8 @@ def render(report: Mapping[str, Any]) -> str:
         written={what: n for what, n in report.get("written", {}).items() if n},
         changes=_changes(report.get("changes", {}), first=report.get("run") == 1),
         stages=stages,
+        tables=[(t["file"], table_layouts.in_words(t)) for t in tables[:_TABLES]],
+        tables_count=len(tables),
         set_aside=set_aside[:_SET_ASIDE],
         set_aside_count=len(set_aside),
         entities=[e | {"names": e["names"][:_NAMES], "more": max(0, len(e["names"]) - _NAMES)} for e in report.get("entities", ())],

@@ -19,6 +19,7 @@ from polyonym.graph import communities
 from polyonym.graph.communities import Community
 from polyonym.graph.relations import ties_among
 from polyonym.graph.summaries import summaries
+from polyonym.ingest.sources import table_layouts
 from polyonym.ingest.store.tables import select_where_in
 from polyonym.ingest.text import chunks, documents
 from polyonym.resolution import decisions, entities
@@ -61,6 +62,7 @@ def gather(connection: Connection, weights: Weights) -> dict[str, Any]:
         "status": last.status,
         **last.figures,
         "counts": overview.counts(connection),
+        "tables": table_layouts.load(connection),
         "set_aside": [{"document": r.document, "reason": r.reason} for r in documents.rejections(connection)],
         "changes": changes(connection, last.run),
         "entities": [overview.as_row(n) for n in nodes[:LARGEST]],

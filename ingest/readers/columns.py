@@ -165,9 +165,9 @@ def _prose(rows: Sequence[Mapping[str, Any]], names: list[str], words: list[str]
     """The column that is the text by itself: one of a customary name that holds sentences, or beside which none carries words; else the only
     one with words if it holds sentences; else the only one of long texts."""
     for name in _in_order(names, TEXT_NAMES):
-        if name not in kinds or not any(isinstance(row.get(name), str) for row in rows):
+        if not any(isinstance(cell := row.get(name), str) and cell for row in rows):
             continue
-        if words in ([], [name]) or (kinds[name] == "words" and _holds_sentences(rows, name)):
+        if words in ([], [name]) or (kinds.get(name) == "words" and _holds_sentences(rows, name)):
             return name
     if len(words) == 1 and _holds_sentences(rows, words[0]):
         return words[0]

@@ -19,6 +19,7 @@ from sqlalchemy import Boolean, Column, Connection, Table, Text, delete, func, s
 
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.readers import unsupported
+from polyonym.ingest.sources import table_layouts
 from polyonym.ingest.sources.litter import is_litter
 from polyonym.ingest.store.tables import Json, batched, insert_rows, metadata
 from polyonym.ingest.text.documents import documents, rejected
@@ -249,6 +250,21 @@ def _why(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
+def matches_path(patterns: tuple[str, ...], path: Path) -> bool:
+    """Whether one of these is the path of a file or of a folder that holds it, or a glob for such: a relative one is the end of such a path.
+
+    Raises WrongUse for a glob that is none.
+    """
+    return _path_matcher(patterns)(_text(path.as_posix()).lstrip("/"))
+
+
+@lru_cache
+def _path_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    paths = [os.path.expanduser(pattern).removeprefix("./").rstrip("/") for pattern in patterns]
+    wanted = [path.lstrip("/") if path.startswith("/") else f"**/{path}" for path in paths]
+    return _matcher(tuple(glob for path in wanted for glob in (path, f"{path}/**")))
+
+
 @lru_cache
 def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     if not patterns:
@@ -283,7 +299,7 @@ def _expression(pattern: str) -> str:
 def scan(
     connection: Connection,
     given: Sequence[Source],
-    reader: str,
+    reader: Callable[[Path], str],
     *,
     allow_deletions: bool = False,
     exclude: Sequence[Path] = (),
@@ -291,7 +307,7 @@ def scan(
 ) -> Scan:
     """Look at the files of the given sources, and of the remembered ones that lie within or around them, and compare.
 
-    Writes nothing. `reader` is the key of the reader options wanted now: a file read with others counts as changed. `exclude`d
+    Writes nothing. `reader` gives the key of the options that a file is to be read with: one read with others counts as changed. `exclude`d
     folders are passed over. `progress` is called with (files looked at, files in all). Files of other sources are taken as
     unchanged, but may be renamed where a name has come into use twice. Raises WrongUse when a root cannot be read, and, unless
     `allow_deletions`, when one is missing or more than a fifth of its files are gone.
@@ -321,7 +337,12 @@ def scan(
                 kept[key] = file
     names = document_names({key: together[key[0]].base for key in (*digests, *kept)})
     found = _compared(
-        known, kept, {key: File(*key, names[key], digest, reader) for key, digest in digests.items()}, names, set(listings), paths
+        known,
+        kept,
+        {key: File(*key, names[key], digest, reader(paths[key])) for key, digest in digests.items()},
+        names,
+        set(listings),
+        paths,
     )
     if not allow_deletions:
         _check_losses(looked_at, found, known, digests, present, together)
@@ -501,6 +522,7 @@ def forget(connection: Connection, root: str) -> None:
     """Drop a source and what is known of its files; its documents are not touched."""
     connection.execute(delete(sources).where(sources.c.root == root))
     connection.execute(delete(files).where(files.c.source == root))
+    table_layouts.drop(connection, root)
 
 
 def remembered(connection: Connection) -> list[Source]:

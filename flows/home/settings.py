@@ -52,6 +52,7 @@ class Settings(BaseSettings):
     )
     text_column: str = Field("", description="a table's text column; empty: guessed")
     id_column: str = Field("", description="a table's id column; empty: guessed")
+    comments: bool = Field(False, description="comments in the margins of Word's and the like's documents are read as text")
     size_limit_mb: float = Field(50, gt=0, description="files above this size (unpacked) are set aside")
 
     embedding_model: str = Field(DEFAULT_MODEL, description="sentence-transformers model, by name or folder")

@@ -40,7 +40,8 @@ def reader_options(settings: Settings, path: Path) -> ReaderOptions:
     text = (said.text_columns if said else ()) or tuple(filter(None, [settings.text_column]))
     identity = (said.id_column if said else "") or settings.id_column
     day = said.date_column if said else ""
-    return ReaderOptions(int(settings.size_limit_mb * 1_000_000), text, tuple(filter(None, [identity])), tuple(filter(None, [day])))
+    columns = (text, tuple(filter(None, [identity])), tuple(filter(None, [day])))
+    return ReaderOptions(int(settings.size_limit_mb * 1_000_000), *columns, settings.comments)
 
 
 def reader_key(settings: Settings) -> Callable[[Path], str]:

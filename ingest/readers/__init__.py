@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from polyonym.ingest.readers import csv, docx, eml, html, jsonl, mbox, md, msg, parquet, pdf, txt
+from polyonym.ingest.readers import csv, docx, eml, epub, html, jsonl, mbox, md, msg, odf, parquet, pdf, pptx, rtf, txt
 from polyonym.ingest.readers.content import Attached, Content, open_content, read_content
 from polyonym.ingest.readers.encodings import NotText
 from polyonym.ingest.readers.mail import DEEPEST, Mail, documents
@@ -36,6 +36,13 @@ _FORMATS = {
     ".xhtml": "html",
     ".pdf": "pdf",
     ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".odt": "odf",
+    ".odp": "odf",
+    ".rtf": "rtf",
+    ".epub": "epub",
     ".eml": "eml",
     ".mbox": "mbox",
     ".mbx": "mbox",
@@ -52,7 +59,22 @@ _TABLES: dict[str, Callable[[Content, int], Iterable[Table | Read]]] = {
     "jsonl": lambda file, limit: [jsonl.table(file, limit)],
     "parquet": lambda file, limit: [parquet.table(file)],
 }
-_WHOLE = {"txt": txt.read, "md": md.read, "html": html.read, "pdf": pdf.read}
+_WHOLE = {"txt": txt.read, "md": md.read, "html": html.read, "pdf": pdf.read, "rtf": rtf.read}
+_OFFICE = {"docx": docx.read, "pptx": pptx.read, "odf": odf.read}
+_WHAT_TO_DO = {
+    **dict.fromkeys((".doc", ".dot", ".wpd", ".wps", ".pages"), "save it as .docx or .pdf"),
+    **dict.fromkeys((".ppt", ".pps", ".key"), "save it as .pptx or .pdf"),
+    **dict.fromkeys((".djvu", ".ps", ".xps", ".oxps", ".tex", ".latex"), "convert it to .pdf"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2"), "convert it to .epub"),
+    **dict.fromkeys((".mht", ".mhtml", ".webarchive"), "save the page as .html"),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz", ".zst"), "unpack it into the source's folder"),
+    **dict.fromkeys(
+        (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic"), "have its text recognised and saved as .pdf or .txt"
+    ),
+    **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "transcribe it into .txt"),
+    **dict.fromkeys((".pst", ".ost"), "export its messages as .mbox or .eml"),
+    **dict.fromkeys((".db", ".sqlite", ".mdb", ".accdb"), "export its tables as .csv"),
+}
 
 
 def format_of(name: str) -> str | None:
@@ -70,7 +92,10 @@ def unsupported(name: str) -> str:
     if format_of(name) is not None:
         return ""
     suffixes = Path(os.fsencode(name).decode("utf-8", "replace")).suffixes
-    return f"unsupported format {''.join(suffixes[-2:] if suffixes[-1].lower() == '.gz' else suffixes[-1:])}"
+    advice = _WHAT_TO_DO.get(suffixes[-1].lower(), "")
+    return f"unsupported format {''.join(suffixes[-2:] if suffixes[-1].lower() == '.gz' else suffixes[-1:])}" + (
+        f": {advice}" if advice else ""
+    )
 
 
 def read_file(path: Path, options: ReaderOptions | None = None, layouts: list[Layout] | None = None) -> Iterator[Read | Unreadable]:
@@ -118,8 +143,10 @@ def _read(file: Content, options: ReaderOptions, layouts: list[Layout], depth: i
         yield from _with_attachments(eml.read(read_content(file, limit)), options, depth)
     elif kind == "msg":
         yield from _with_attachments(msg.read(read_content(file, limit)), options, depth)
-    elif kind == "docx":
-        yield docx.read(read_content(file, limit), limit)
+    elif kind in _OFFICE:
+        yield _OFFICE[kind](read_content(file, limit), limit, options.comments)
+    elif kind == "epub":
+        yield epub.read(read_content(file, limit), limit)
     else:
         yield _WHOLE[kind](read_content(file, limit))
 

@@ -1,81 +1,131 @@
-"""Word documents: paragraphs and tables in their order, without deleted passages and field codes."""
+"""Word documents: paragraphs, tables, notes, text boxes, heads and feet in reading order, with all tracked changes accepted."""
 
-import io
-import zipfile
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from polyonym.ingest.readers.html import table_blocks
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.ooxml import Package
+from polyonym.ingest.readers.result import Read, one_line
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_PARAGRAPH, _TABLE, _BOX = _W + "p", _W + "tbl", _W + "txbxContent"
 _SKIPPED = {
-    _W + "del",
-    _W + "moveFrom",
-    _W + "instrText",
-    _W + "delText",
-    _W + "pPr",
-    _W + "rPr",
+    *(_W + name for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "txbxContent")),
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
 }
 _CHARACTERS = {_W + "tab": "\t", _W + "ptab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PROPERTIES = ("author", "subject", "keywords", "category", "created", "modified", "last_modified_by", "language")
+_PAGE_NUMBER = re.compile(r"\W*(?:[^\W\d_]+\W+)?\d*(?:\W+(?:[^\W\d_]+\W+)?\d+)?\W*")  # "Page 2 of 5", "- 3 -", "2/5"
+_OUTSIDE_LIMIT = 60
 
 
-def read(data: bytes, max_bytes: int) -> Read:
-    """Raises SetAside for an encrypted or broken file, or one that unpacks to more than `max_bytes`."""
-    if data.startswith(_OLE):
-        encrypted = "EncryptedPackage".encode("utf-16-le") in data
-        raise SetAside("encrypted: needs a password" if encrypted else "not a .docx file but one of Word's older format (.doc)")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as package:
-            unpacked = sum(entry.file_size for entry in package.infolist())
-    except zipfile.BadZipFile as error:
-        raise SetAside(f"broken or truncated .docx: {error}") from error
-    if unpacked > max_bytes:
-        raise SetAside(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
-    import docx
+def read(data: bytes, max_bytes: int, comments: bool = False) -> Read:
+    """The document's text; with `comments`, what readers noted in its margin too, each after its paragraph with its author's name.
 
-    document = docx.Document(io.BytesIO(data))
-    blocks: list[str] = []
-    title = ""
-    for element in document.element.body.iter(_W + "p", _W + "tbl"):
-        style = _style(element)
-        if _inside_table(element) or style.startswith("toc"):  # a table of contents says everything twice
-            continue
-        if element.tag == _W + "tbl":
-            blocks += table_blocks(_rows(element))
-        elif text := "".join(_characters(element)).strip():
-            title = title or (one_line(text) if style in ("title", "heading1") else "")
-            blocks.append(text)
-    core = document.core_properties
-    metadata = clean_metadata((name, getattr(core, name, None)) for name in _PROPERTIES)
-    return Read("", one_line(core.title or "") or title, "\n\n".join(blocks), metadata)
+    Footnotes follow their paragraph, endnotes the text; what stands in the heads of pages comes first and what in their feet last,
+    once each. Raises SetAside for what ooxml.Package does.
+    """
+    package = Package(data, ".docx", max_bytes)
+    document = _Document(package, comments)
+    body = package.part(package.main)
+    heads, feet = document.heads_and_feet(body)
+    blocks = list(document.blocks(body))
+    metadata = package.metadata()
+    title = one_line(str(metadata.pop("title", ""))) or document.title
+    return Read("", title, "\n\n".join([*heads, *blocks, *document.endnotes, *feet]), metadata)
 
 
-def _inside_table(element: Any) -> bool:
-    return any(ancestor.tag in (_W + "tbl", _W + "p") for ancestor in element.iterancestors())
+class _Document:
+    """The parts of a document that paragraphs refer to, and what was met on the way."""
+
+    def __init__(self, package: Package, comments: bool) -> None:
+        self._package = package
+        kinds = ("footnote", "endnote", *["comment"] * comments)
+        self._notes = {kind: self._by_id(kind) for kind in kinds}
+        self.title = ""
+        self.endnotes: list[str] = []
+
+    def _by_id(self, kind: str) -> dict[str, Any]:
+        parts = map(self._package.part, self._package.related(self._package.main, f"{kind}s"))
+        return {note.get(_W + "id"): note for part in parts if part is not None for note in part.iter(_W + kind)}
+
+    def heads_and_feet(self, body: Any) -> tuple[list[str], list[str]]:
+        """What stands at the head and at the foot of pages, each text once, without page numbers."""
+        parts = self._package.related_by_id(self._package.main)
+        found: tuple[dict[str, None], dict[str, None]] = ({}, {})
+        for texts, tag in zip(found, ("headerReference", "footerReference"), strict=True):
+            for reference in body.iter(_W + tag):
+                part = self._package.part(parts.get(reference.get(_R_ID), ""))
+                lines = [] if part is None else self.blocks(part)
+                texts.update((line, None) for line in lines if not (len(line) < _OUTSIDE_LIMIT and _PAGE_NUMBER.fullmatch(line)))
+        return list(found[0]), list(found[1])
+
+    def blocks(self, root: Any) -> Iterator[str]:
+        """The paragraphs and tables below an element in order, each followed by the text boxes and notes that it holds or refers to."""
+        for element in root.iter(_PARAGRAPH, _TABLE):
+            style = _style(element)
+            if _is_inside(element, root) or style.startswith("toc"):  # a table of contents says everything twice
+                continue
+            if element.tag == _TABLE:
+                yield from table_blocks(_rows(element))
+            elif text := "".join(_characters(element)).strip():
+                self.title = self.title or (one_line(text) if style in ("title", "heading1") else "")
+                yield text
+            yield from self._beside(element)
+
+    def _beside(self, element: Any) -> Iterator[str]:
+        boxes = (_BOX, *(f"{_W}{kind}Reference" for kind in self._notes))
+        for part in element.iter(*boxes):
+            if part.tag == _BOX:
+                if not _is_inside(part, element, _BOX) and not any(a.tag in _SKIPPED for a in part.iterancestors()):
+                    yield from self.blocks(part)
+                continue
+            kind = part.tag[len(_W) : -len("Reference")]
+            note = self._notes[kind].pop(part.get(_W + "id"), None)
+            if note is None or _is_inside(part, element, _BOX):
+                continue
+            text = "\n".join(self.blocks(note))
+            if kind == "endnote":
+                self.endnotes.append(text)
+            elif text:
+                author = note.get(_W + "author", "") if kind == "comment" else ""
+                yield f"{author}: {text}" if author else text
+
+
+def _is_inside(element: Any, root: Any, *tags: str) -> bool:
+    """Whether an element lies in a table or paragraph (or one of `tags`) below `root`."""
+    for ancestor in element.iterancestors():
+        if ancestor is root:
+            return False
+        if ancestor.tag in (tags or (_PARAGRAPH, _TABLE)):
+            return True
+    return False
 
 
 def _characters(element: Any) -> Iterator[str]:
-    """The characters below an element, in order; paragraphs of a text box inside it are set off by a line end."""
+    """The characters below an element, in order, a line end after each paragraph inside it."""
     for child in element:
         if child.tag == _W + "t":
             yield child.text or ""
         elif child.tag in _CHARACTERS:
             yield _CHARACTERS[child.tag]
-        elif child.tag not in _SKIPPED and isinstance(child.tag, str):
+        elif child.tag not in _SKIPPED and isinstance(child.tag, str) and not (child.tag == _W + "r" and _is_hidden(child)):
             yield from _characters(child)
-            if child.tag == _W + "p":
+            if child.tag == _PARAGRAPH:
                 yield "\n"
+
+
+def _is_hidden(run: Any) -> bool:
+    mark = run.find(f"{_W}rPr/{_W}vanish")
+    return mark is not None and mark.get(_W + "val", "true") not in ("0", "false", "off")
 
 
 def _rows(table: Any) -> list[list[str]]:
     """The cells' texts, row by row; a table inside a cell is part of that cell's text."""
     rows = []
     for row in table.iter(_W + "tr"):
-        if _owner(row, "tbl") is table:
+        if _owner(row, "tbl") is table and row.find(f"{_W}trPr/{_W}del") is None:
             cells = [" ".join("".join(_characters(cell)).split()) for cell in row.iter(_W + "tc") if _owner(cell, "tr") is row]
             rows.append([cell for cell in cells if cell])
     return rows

@@ -3,7 +3,7 @@
 import re
 import threading
 from collections import Counter
-from itertools import zip_longest
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -12,7 +12,10 @@ from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_l
 _PDFIUM = threading.Lock()  # PDFium is not thread-safe
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _CONTROLS = re.compile(r"[\x00-\x01\x03-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_CUT_WORD = re.compile(r"(\w+)(?:\x02+|\u00ad|-(?=\n[^\W\d_A-Z]))\n?(\w+)([^\w\s]*) ?")
+_CUT_WORD = re.compile(r"(\w+)(?:\x02+|\u00ad|-(?=\n[^\W\d_]))\n?(\w+)([^\w\s]*) ?")
+# Hyphens that look like the common one, and letters that are drawn as one.
+_SPELT = str.maketrans({"\u2010": "-", "\u2011": "-", "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+LONGEST_HEAD = 4
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _LIST_ITEM = re.compile(r"(?:[•●▪◦‣∙·*–—-]|\(?\d{1,3}(?:\.\d+)*[.):]|\(?[a-z][.)])\s")
 _FIELDS = {"Author": "author", "Subject": "subject", "Keywords": "keywords", "CreationDate": "created", "ModDate": "modified"}
@@ -38,9 +41,13 @@ def read(data: bytes) -> Read:
     if not any(page.strip() for page in pages):
         raise SetAside("no text layer (scanned pages?)")
     text = _mend_words("\n\f\n".join(_without_running_lines(pages)))
-    blocks = [block for page in text.split("\f") if (block := _paragraphs(page))]
     metadata = {name: _iso_date(information[field]) for field, name in _FIELDS.items() if information.get(field)}
-    return Read("", one_line(information.get("Title", "")), "\n\n".join(blocks), clean_metadata([*metadata.items(), ("pages", len(pages))]))
+    return Read(
+        "",
+        one_line(information.get("Title", "")),
+        _paragraphs(text.split("\f")),
+        clean_metadata([*metadata.items(), ("pages", len(pages))]),
+    )
 
 
 def _pdfium_reason(error: Exception) -> str:
@@ -58,22 +65,38 @@ def _page_text(document: Any, number: int) -> str:
             text_page.close()
     finally:
         page.close()
-    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufffe", "\x02").replace("\f", "\n"))
+    return _CONTROLS.sub("", text.translate(_SPELT).replace("\r\n", "\n").replace("\r", "\n").replace("\ufffe", "\x02").replace("\f", "\n"))
 
 
 def _without_running_lines(pages: list[str]) -> list[str]:
-    """Pages without the heads, feet and page numbers that come again page after page; the first one stays, it may be the title."""
-    lines = [page.strip("\n").split("\n") for page in pages]
-    if len(pages) < 3:
-        return ["\n".join(page) for page in lines]
-    counts = Counter(mask for page in lines for mask in {_mask(page[0]), _mask(page[-1])})
-    running = {mask for mask, count in counts.items() if count > len(pages) / 3 and count >= 3}
-    for page in lines[1:]:
-        if page and _mask(page[0]) in running:
-            del page[0]
-        if page and _mask(page[-1]) in running:
-            del page[-1]
+    """Pages without the heads, feet and page numbers that come again page after page; the first page keeps its own."""
+    lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
+    for turn in (1, -1):
+        turned = [page[::turn] for page in lines]
+        running = _running(turned)
+        lines = [turned[0][::turn], *(page[_head_length(page, running) :][::turn] for page in turned[1:])]
     return ["\n".join(page) for page in lines]
+
+
+def _running(pages: list[list[str]]) -> dict[str, bool]:
+    """The lines, numbers masked, that stand at the beginning of many pages, each with whether its numbers differ from page to page."""
+    begun = [page[: LONGEST_HEAD + 1] for page in pages if page]
+    counts = Counter(mask for lines in begun for mask in {_mask(line) for line in lines})
+    often = {mask for mask, count in counts.items() if count >= max(2, len(begun) / 3) and (count >= 3 or len(begun) == 2)}
+    seen: dict[str, set[str]] = {mask: set() for mask in often}
+    for line in (line for lines in begun for line in lines):
+        seen.get(_mask(line), set()).add(line.strip())
+    return {mask: len(forms) > 1 for mask, forms in seen.items()}
+
+
+def _head_length(page: list[str], running: Mapping[str, bool]) -> int:
+    """How many lines at the beginning of a page are its running head."""
+    masks = [_mask(line) for line in page[: LONGEST_HEAD + 1]]
+    length = next((i for i, mask in enumerate(masks) if mask not in running), len(masks))
+    if length <= LONGEST_HEAD and length < len(page):
+        return length
+    # The pages themselves are alike: the head goes as far as the page's number.
+    return max((i + 1 for i, mask in enumerate(masks[:LONGEST_HEAD]) if running[mask]), default=0)
 
 
 def _mask(line: str) -> str:
@@ -94,17 +117,28 @@ def _mend_words(text: str) -> str:
     return _CUT_WORD.sub(mend, text).replace("\x02", "-")
 
 
-def _paragraphs(page: str) -> str:
-    """Lines joined to paragraphs: a line goes on in the next one when it is about as long as the page's lines of prose are."""
-    lines = [re.sub(r"[ \t\u00a0]+", " ", line).strip() for line in page.split("\n")]
-    usual = median([len(line) for line in lines if len(line) > 25] or [1])
+def _paragraphs(pages: list[str]) -> str:
+    """Lines joined to paragraphs: a line goes on in the next one when it is about as long as the page's lines of prose are.
+
+    A paragraph may go on over the end of a page.
+    """
     text: list[str] = []
-    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
-        full = 0.75 * usual <= len(line) <= 1.5 * usual
-        middle = following[:1].islower() and line[-1:] not in ".!?:"
-        goes_on = line and following and (full or middle) and not _LIST_ITEM.match(following)
-        text += [line, " " if goes_on else "\n"]
-    return re.sub(r"\n{3,}", "\n\n", "".join(text)).strip()
+    for page in pages:
+        lines = [line for raw in page.split("\n") if (line := re.sub(r"[ \t\u00a0]+", " ", raw).strip())]
+        usual = median([len(line) for line in lines if len(line) > 25] or [1])
+        for number, line in enumerate(lines):
+            following = lines[number + 1] if number + 1 < len(lines) else None
+            full = 0.75 * usual <= len(line) <= 1.5 * usual
+            open_ended = line[-1] not in ".!?:"
+            if number == 0 and text:
+                text[-1] = " " if text[-1] == "\f" and not _LIST_ITEM.match(line) else "\n\n"
+            if following is None:
+                end = "\f" if full and open_ended and len(line) > 25 else "\n"
+            else:
+                goes_on = (full or (following[:1].islower() and open_ended)) and not _LIST_ITEM.match(following)
+                end = " " if goes_on else "\n"
+            text += [line, end]
+    return "".join(text).strip()
 
 
 def _iso_date(value: str) -> str:

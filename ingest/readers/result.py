@@ -22,6 +22,7 @@ class ReaderOptions:
     """How files are read. Columns are names; without any, they are guessed table by table. A text is made of all text columns that a table
     has, of the ids and dates the first one counts.
 
+    `comments` has the comments in the margins of Word's and the like's documents read as part of the text.
     `max_bytes` holds for a document: for a whole file (unpacked, where packed), for each row of a table.
     """
 
@@ -29,6 +30,7 @@ class ReaderOptions:
     text_columns: tuple[str, ...] = ()
     id_columns: tuple[str, ...] = ()
     date_columns: tuple[str, ...] = ()
+    comments: bool = False
 
     @property
     def key(self) -> str:

@@ -69,7 +69,7 @@ def test_a_message_and_its_attachments(tmp_path: Path) -> None:
         "report.docx": "words in Word",
         "rows.csv/7": "seven words",
         "rows.csv/8": "eight words",
-        "plan.png": "[unsupported format .png]",
+        "plan.png": "[unsupported format .png: have its text recognised and saved as .pdf or .txt]",
         "größe (2).txt": "attached again",
     }
     first = results[0]

@@ -223,6 +223,7 @@ def _as_judged(link: Link, item: str | None) -> Link:
         registry_id=link.registry_id if item else None,
         confidence=1.0 if item else link.confidence,
         verdict="link" if item else "nil",
+        named=bool(item),  # what a person says joins documents whatever the item is called
     )
 
 

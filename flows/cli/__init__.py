@@ -10,8 +10,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from polyonym.flows.home import failures
 from polyonym.flows.home.progress import console
 from polyonym.flows.home.proxies import spare_loopback
+from polyonym.ingest.errors import ExitCode
 from polyonym.ingest.store.database import without_password
 
 app = typer.Typer(
@@ -28,9 +30,8 @@ app = typer.Typer(
   polyonym ingest docs/ --registry r.jsonl  read, resolve, load the graph
   polyonym status                          what is there now
   polyonym explain "Apple"                 why these are the same
-
-Exit codes: 0 done · 1 done, but a gate or check is broken · 2 wrong use · 3 another run holds the home ·
-4 a server is needed and stays away · 5 damaged or newer state · 130 stopped by you.""",
+""",
+    epilog="[bold]Exit codes[/bold]\n\n" + "\n".join(f"{code:>3}  {code.meaning}" for code in ExitCode),
 )
 
 
@@ -45,13 +46,13 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main() -> None:
     """Run a command. Whatever fails becomes one message and an exit code."""
-    from polyonym.flows.cli import corrections, failures, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
+    from polyonym.flows.cli import corrections, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # else a caller has put something of its own in its place
             stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks, and halves of characters in file names
     spare_loopback()
-    code: object = 0
+    code: object = ExitCode.DONE
     failed: BaseException | None = None
     try:
         app()
@@ -59,7 +60,7 @@ def main() -> None:
         code = ended.code
         failed = ended.__context__ if isinstance(ended.__context__, BrokenPipeError) else None  # typer makes an exit of it
     except KeyboardInterrupt:
-        code = 130
+        code = ExitCode.STOPPED
     except Exception as error:
         failed = error
     try:
@@ -68,7 +69,7 @@ def main() -> None:
         failed = failed or error
     if isinstance(failed, BrokenPipeError) and _reader_is_gone():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]  # what is left is written nowhere
-        code = 0
+        code = ExitCode.DONE
     elif failed is not None:
         stop = failures.as_stop(failed)
         console.print(f"[bold red]polyonym:[/bold red] {escape(without_password(str(stop)))}", soft_wrap=True)

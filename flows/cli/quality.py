@@ -24,7 +24,7 @@ from polyonym.flows.cli.common import (
 )
 from polyonym.flows.home import interrupts
 from polyonym.flows.home.progress import console
-from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.errors import ExitCode, WrongUse
 
 if TYPE_CHECKING:
     from polyonym.graph.check import Finding
@@ -110,7 +110,7 @@ def audit(
         out.print(f"\nPage: {escape(str(it.home.audit))}")
     if broken:
         console.print(f"[bold red]polyonym:[/bold red] gate broken: {escape('; '.join(broken))}", soft_wrap=True)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.BROKEN)
 
 
 def _broken(scores: "Scores", asked: Sequence[tuple[str, str, float | None, bool]]) -> list[str]:
@@ -250,7 +250,7 @@ def check(
         print_table("What differs", ("where", "what", "count", "such as", "repaired"), rows, right=(2,))
     if left:
         console.print(f"[bold red]polyonym:[/bold red] {len(left):,} findings. {_advice(left, repair)}", soft_wrap=True)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.BROKEN)
 
 
 def _advice(left: "Sequence[Finding]", repaired: bool) -> str:

@@ -7,7 +7,7 @@ from types import FrameType
 
 import psutil
 
-from polyonym.ingest.errors import Stop
+from polyonym.ingest.errors import ExitCode, Stop
 
 _interrupts = 0
 
@@ -15,7 +15,7 @@ _interrupts = 0
 class Interrupted(Stop):
     """The user asked the run to end; what is done is kept, and the next run goes on from there."""
 
-    exit_code = 130
+    exit_code = ExitCode.STOPPED
 
 
 def end_with_children(process: psutil.Process) -> None:
@@ -28,13 +28,13 @@ def end_with_children(process: psutil.Process) -> None:
 def watch_interrupts() -> None:
     """From now on the first Ctrl-C (or SIGTERM) asks the run to end at its next clean point, a second one ends it at once."""
 
-    def on_signal(number: int, _frame: FrameType | None) -> None:
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
         global _interrupts
         _interrupts += 1
         if _interrupts > 1:
             for child in psutil.Process().children():  # Prefect's server, and workers
                 end_with_children(child)
-            os._exit(128 + number)
+            os._exit(ExitCode.STOPPED)
         # Straight to standard error: the signal may have come while the console was writing, and that cannot be entered twice.
         os.write(2, b"\nStopping at the next clean point; once more stops at once (nothing is lost either way).\n")
 

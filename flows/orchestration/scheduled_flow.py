@@ -9,11 +9,11 @@ from prefect import flow
 from prefect.runtime import deployment, flow_run
 from rich.markup import escape
 
-from polyonym.flows.home import interrupts, progress
+from polyonym.flows.home import failures, interrupts, progress
 from polyonym.flows.home.home import Home
 from polyonym.flows.orchestration.flows import ingest_and_summarize
 from polyonym.flows.orchestration.schedule import drop_late_runs
-from polyonym.ingest.errors import HomeHeld, Stop
+from polyonym.ingest.errors import HomeHeld
 
 
 def _run_name() -> str:
@@ -35,8 +35,8 @@ def scheduled_ingest(paths: list[str], home: str, config: str | None = None, reg
     except HomeHeld as held:
         progress.console.print(f"Left out: {escape(str(held))}", soft_wrap=True)
     except Exception as error:
-        told = str(error) if isinstance(error, Stop) else f"a defect of this program: {type(error).__name__}: {error}"
         progress.console.print(
-            f"[bold red]The run of {flow_run.scheduled_start_time:%Y-%m-%d %H:%M} UTC failed:[/bold red] {escape(told)}", soft_wrap=True
+            f"[bold red]The run of {flow_run.scheduled_start_time:%Y-%m-%d %H:%M} UTC failed:[/bold red] {escape(str(failures.as_stop(error)))}",
+            soft_wrap=True,
         )
         raise

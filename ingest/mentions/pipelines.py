@@ -12,6 +12,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -81,14 +82,25 @@ class Pipelines:
         self._seen = 0  # characters
 
     def run(self, task: Task, pipeline: str, texts: Sequence[str]) -> list[bytes]:
-        """`task`'s result for each text, in order. `pipeline` is a spaCy package's name or a folder."""
+        """`task`'s result for each text, in order. `pipeline` is a spaCy package's name or a folder.
+
+        Raises WrongUse when a worker is killed: the system does that where memory runs out.
+        """
         batches = list(_batches(texts))
         pool = self._workers(len(batches))
         self._seen += sum(map(len, texts))
         if pool is None:
             return [result for batch in batches for result in _run(task, pipeline, batch)]
-        futures = [pool.submit(_run, task, pipeline, batch) for batch in batches]
-        return [result for future in futures for result in future.result()]
+        try:
+            futures = [pool.submit(_run, task, pipeline, batch) for batch in batches]
+            return [result for future in futures for result in future.result()]
+        except BrokenProcessPool as error:
+            self.close()
+            raise WrongUse(
+                f"One of the {self._processes} processes that run spaCy was killed, most likely because memory ran out: each holds the whole "
+                "pipeline. What is done is kept. Free memory, or set processes = 1 in polyonym.toml (POLYONYM_PROCESSES=1); then run the "
+                "same command again."
+            ) from error
 
     def _workers(self, batches: int) -> ProcessPoolExecutor | None:
         """The workers, started once they are worth it; None when the texts are to run here."""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 from home_fixtures import MakePlace, Place, make_place
 from sqlalchemy.exc import DatabaseError, OperationalError
@@ -19,7 +20,7 @@ from polyonym.flows.cli import app, main, showing  # noqa: F401  (it registers t
 from polyonym.flows.home.home import Home
 from polyonym.flows.home.settings import load_settings
 from polyonym.flows.inspect import exports
-from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.errors import ExitCode, WrongUse
 from polyonym.ingest.store.database import open_state
 
 __all__ = ["make_place"]  # a fixture
@@ -77,6 +78,9 @@ def of_sqlite(code: int) -> sqlite3.Error:
         (OperationalError("SELECT secret", {}, of_sqlite(sqlite3.SQLITE_FULL)), 2, "make room"),
         (DatabaseError("SELECT secret", {}, of_sqlite(sqlite3.SQLITE_CORRUPT)), 5, "is damaged: it failed"),
         (of_sqlite(sqlite3.SQLITE_IOERR | 1 << 8), 2, "make room"),
+        (MemoryError(), 2, "Memory ran out"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 12 bytes"), 2, "Memory ran out"),
+        (httpx.ConnectError("Connection refused"), 4, "server does not answer any more: Connection refused"),
         (OperationalError("SELECT secret", {}, Exception("server closed the connection")), 4, "server closed the connection"),
         (WrongUse("postgresql://me:hunter2@host/db and http://me:hunter2@host"), 2, "postgresql://me:***@host/db and http://me:***@host"),
     ],
@@ -208,3 +212,11 @@ def test_what_prefect_logs_on_its_way_out_is_not_shown(tmp_path: Path) -> None:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")}
     ended = subprocess.run([sys.executable, "-c", code, tmp_path], check=True, capture_output=True, text=True, env=clean)
     assert ended.stdout + ended.stderr == ""
+
+
+def test_every_exit_code_is_documented() -> None:
+    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+    shown = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "300"}).output.split())
+    for code in ExitCode:
+        assert f"{code:d} {code.meaning}" in readme
+        assert f"{code:d} {code.meaning}" in shown

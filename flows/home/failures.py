@@ -1,4 +1,4 @@
-"""What a command ends with when something fails: one message with the way out, and its exit code."""
+"""What a command, or a scheduled run, ends with when something fails: one message with the way out, and its exit code."""
 
 import errno
 import sqlite3
@@ -7,7 +7,7 @@ import traceback
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from polyonym.ingest.errors import Damaged, HomeHeld, ServerAway, Stop, WrongUse
+from polyonym.ingest.errors import Damaged, ExitCode, HomeHeld, ServerAway, Stop, WrongUse
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
 _DISK_OF_SQLITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
@@ -16,7 +16,7 @@ _DISK_OF_SQLITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_REA
 class Defect(Stop):
     """A mistake of this program's."""
 
-    exit_code = 70
+    exit_code = ExitCode.DEFECT
 
 
 def as_stop(error: BaseException) -> Stop:
@@ -25,7 +25,19 @@ def as_stop(error: BaseException) -> Stop:
         return error
     if isinstance(error, OSError) and error.errno in _DISK:
         return _disk(error)
-    return _of_database(error) or _defect(error)
+    if _is_want_of_memory(error):
+        return WrongUse(
+            f"Memory ran out: {error or 'the system gives no more'}. What is done is kept. Free memory, set processes = 1 and a lower size_limit_mb in "
+            "polyonym.toml, or use a smaller model; then run the same command again."
+        )
+    return _of_database(error) or _of_prefect(error) or _defect(error)
+
+
+def _is_want_of_memory(error: BaseException) -> bool:
+    """Whether Python had no memory left, or PyTorch none on the processor or on the GPU (which says so in words and a name of its own)."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and (type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error))
+    )
 
 
 def _disk(error: object) -> WrongUse:
@@ -45,6 +57,16 @@ def _of_database(error: BaseException) -> Stop | None:
     elif isinstance(error, DBAPIError) and (isinstance(error, OperationalError) or error.connection_invalidated):
         return ServerAway(f"The state store does not answer any more: {cause}. Nothing is lost: run the same command again.")
     return None
+
+
+def _of_prefect(error: BaseException) -> Stop | None:
+    import httpx  # what Prefect asks its server with; all other errors of it are taken care of where they arise
+
+    if not isinstance(error, httpx.HTTPError):
+        return None
+    return ServerAway(
+        f"Prefect's server does not answer any more: {error}. Was it killed, for want of memory perhaps? Nothing is lost: run the same command again."
+    )
 
 
 def _defect(error: BaseException) -> Defect:

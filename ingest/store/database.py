@@ -6,15 +6,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from polyonym.ingest.errors import Damaged, ServerAway, WrongUse
 from polyonym.ingest.store.changes import count_editions
-from polyonym.ingest.store.tables import facts, get_fact, metadata, set_fact
+from polyonym.ingest.store.schema import bring_up_to_date
 
-SCHEMA_VERSION = 4
 _PASSWORD = re.compile(r"(//[^:/@\s]*:)[^@\s]+(?=@)|([?&]password=)[^&#\s]+")
 _RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
@@ -45,7 +44,7 @@ def open_state(url: str) -> Engine:
     count_editions(engine)
     where = engine.url.render_as_string(hide_password=True)
     try:
-        _make_or_check(engine, where)
+        bring_up_to_date(engine, where)
     except OperationalError as error:
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _RIGHTS:
             raise WrongUse(
@@ -72,29 +71,6 @@ def _connect_to_read(file: Path) -> sqlite3.Connection:
     # Without its journal the file is at rest; SQLite would want to make one, even to read, and is told that nobody writes meanwhile.
     at_rest = not file.with_name(f"{file.name}-wal").exists()
     return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if at_rest else ''}", uri=True, check_same_thread=False)
-
-
-def _make_or_check(engine: Engine, where: str) -> None:
-    with engine.connect() as connection:
-        known = engine.dialect.has_table(connection, facts.name)
-        version = get_fact(connection, "schema_version", 0) if known else 0
-    if version > SCHEMA_VERSION:
-        raise Damaged(
-            f"The state store {where} was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}). Install the newer polyonym."
-        )
-    if version < SCHEMA_VERSION:
-        with engine.begin() as connection:
-            if version:
-                _drop_what_changed(connection)
-            metadata.create_all(connection)
-            set_fact(connection, "schema_version", SCHEMA_VERSION)
-
-
-def _drop_what_changed(connection: Connection) -> None:
-    """Tables that older versions had otherwise, and that are found again: the next run looks at everything."""
-    for table in ("projected", "editions", "links", "mentions"):
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
-    connection.execute(delete(facts).where(facts.c.key.startswith("seen:")))
 
 
 def _begin_ourselves(connection: Any, _record: Any) -> None:

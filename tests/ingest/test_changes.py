@@ -1,6 +1,5 @@
 """Whose rows have changed: noticed by whoever asks, whatever statement changed them."""
 
-import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from polyonym.graph.difference import acknowledged
 from polyonym.graph.load import Written, load
 from polyonym.graph.relations import EntityRelation, entity_relations, gather, wrong_evidence
 from polyonym.graph.stores.embedded import Embedded
-from polyonym.ingest.store.changes import editions_of, forget_owners, owners_since, see, seen
-from polyonym.ingest.store.database import open_state
+from polyonym.ingest.store.changes import editions_of, forget_owners, owners_since, see
 from polyonym.resolution.entities import aliases, entities, memberships
 from polyonym.resolution.within_document.document_names import mention_names
 
@@ -116,19 +114,3 @@ def test_evidence_is_gathered_anew_where_it_is_not_known_what_changed(engine: En
         see(connection, "evidence", {})
         gather(connection)
         assert list(entity_relations(connection)) == whole
-
-
-def test_a_state_of_an_older_version_is_looked_at_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    open_state(f"sqlite:///{path}").dispose()
-    with sqlite3.connect(path) as old:
-        old.executescript(
-            """DROP TABLE editions; CREATE TABLE editions (name TEXT PRIMARY KEY, edition BIGINT NOT NULL);
-            INSERT INTO editions VALUES ('entities', 7); CREATE TABLE projected (id TEXT);
-            UPDATE facts SET value = '2' WHERE key = 'schema_version'; INSERT INTO facts VALUES ('seen:embedded', '{"entities": 7}')"""
-        )
-    engine = open_state(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        assert seen(connection, "embedded") == {} and editions_of(connection, TABLES) == {"aliases": 0, "entities": 0}
-        connection.execute(insert(aliases), [{"entity_id": "e", "name": "n", "count": 1}])
-        assert editions_of(connection, TABLES) == {"aliases": 1, "entities": 0}

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_a_home_is_read(home: polyonym.Home) -> None:
     assert (holm.type, holm.documents, holm.mentions, holm.aliases) == ("PERSON", 2, 2, (polyonym.Alias("Karin Holm", 2),))
     assert [(m.document, m.text) for m in home.mentions(entity_id=holm.entity_id)] == [("a.txt", "Karin Holm"), ("b.txt", "Karin Holm")]
     assert {m.document for m in home.mentions("b.txt")} == {"b.txt"}
-    assert "Karin Holm" in str(home.explain("Karin Holm")) and home.explain("Karin Holm")[0].entity_id == holm.entity_id
+    assert "Karin Holm" in str(home.explain("Karin Holm")) and home.explain("Karin Holm")[0].entity.entity_id == holm.entity_id
     assert home.search("who leads the company", limit=1)
     assert home.query("MATCH (e:Entity {name: 'Karin Holm'}) RETURN e.mentions AS mentions") == [{"mentions": 2}]
     with pytest.raises(polyonym.WrongUse, match="no export 'nodes'"):
@@ -84,3 +85,10 @@ def test_what_cannot_be_done_is_said_in_one_message(home: polyonym.Home, tmp_pat
         polyonym.Home(tmp_path / "none").entities()
     with pytest.raises(polyonym.WrongUse, match="nowhere"):
         home.ingest(tmp_path / "nowhere")
+
+
+def test_every_package_is_installed() -> None:
+    root = Path(__file__).parents[2]
+    listed = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+    folders = {file.parent.relative_to(root) for top in ("flows", "graph", "ingest", "resolution") for file in (root / top).rglob("*.py")}
+    assert sorted(listed) == sorted(["polyonym", *("polyonym." + folder.as_posix().replace("/", ".") for folder in folders)])

@@ -5,6 +5,7 @@ What is decided inside one document stands with its names (document_names) and l
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, Text, select
@@ -12,9 +13,39 @@ from sqlalchemy import Column, Connection, Table, Text, select
 from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
 
 
+class MergeVerdict(StrEnum):
+    """On what grounds units of different documents were joined, the strongest first. Values are stored: none may be changed."""
+
+    JUDGED_SAME = "judged the same"
+    SAME_ITEM = "same Wikidata item"
+    SAME_REGISTRY_ENTRY = "same registry entry"
+    SAME_NAME = "same name"
+    SAME_LETTERS = "same letters"
+    SAME_WORDS = "same words"
+    PLURAL = "singular and plural"
+    FULLER_NAME = "fuller name of a person"
+    ALIKE_OF_ONE_ITEM = "linked to one item, and alike"
+    ONLY_OWNER_OF_NAME = "only owner of the short name"
+    ONLY_OWNER_OF_SURNAME = "only owner of the surname"
+    PEOPLE_OF_COUNTRY = "people of a country"
+    SLIP = "slip of the pen"
+    MOST_DOCUMENTS = "most documents mean this one"
+    NEAREST_CONTEXT = "nearest context"
+
+    @property
+    def weakness(self) -> int:
+        """Its place in the order, 0 for the strongest."""
+        return _WEAKNESS[self]
+
+
+_WEAKNESS = {verdict: place for place, verdict in enumerate(MergeVerdict)}
+
+
 @dataclass(frozen=True)
 class Decision:
-    """One decision with all that it rests on. `scope` is the document or name whose change withdraws it."""
+    """One decision with all that it rests on. `scope` is the document or name whose change withdraws it. The verdict of a merge is a
+    MergeVerdict; another one raises ValueError.
+    """
 
     scope: str
     kind: str  # group, merge, split, link, nil, abstain
@@ -24,6 +55,10 @@ class Decision:
     features: dict[str, Any] = field(default_factory=dict)
     weights_version: str = ""
     spans: tuple[dict[str, Any], ...] = ()  # {document, start, end}
+
+    def __post_init__(self) -> None:
+        if self.kind == "merge":
+            object.__setattr__(self, "verdict", MergeVerdict(self.verdict))
 
 
 decisions = Table(
@@ -43,7 +78,7 @@ decisions = Table(
 def replace(connection: Connection, scopes: Sequence[str], made: Iterable[Decision]) -> None:
     """Withdraw the decisions of these scopes, store the ones made now."""
     delete_where_in(connection, decisions.c.scope, sorted(set(scopes)))
-    insert_rows(connection, decisions, map(vars, made))
+    insert_rows(connection, decisions, (vars(d) | {"verdict": str(d.verdict)} for d in made))
 
 
 def load(connection: Connection, scopes: Sequence[str] | None = None) -> Iterator[Decision]:

@@ -21,7 +21,7 @@ from polyonym.resolution import decisions, entities, identity
 from polyonym.resolution.decisions import Decision
 from polyonym.resolution.entities import Entity, aliases, memberships
 from polyonym.resolution.judgements import judgements
-from polyonym.resolution.judgements.judgements import PART, Judgement, whole_name
+from polyonym.resolution.judgements.judgements import PART, Judgement, LinkJudgements, whole_name
 from polyonym.resolution.linking.links import Link, links
 from polyonym.resolution.linking.ranking import Weights, load_weights
 from polyonym.resolution.names.comparison import NameComparison, compare
@@ -77,9 +77,13 @@ class Reason:
 
 @dataclass(frozen=True)
 class Considered:
-    """An item that was considered for a name; `share` is its part of the probability among the candidates, best reasons first."""
+    """An item that was considered for a name; `share` is its part of the probability among the candidates, best reasons first.
+
+    `won` says that the name is linked to it.
+    """
 
     id: str
+    won: bool
     label: str
     description: str | None
     score: float
@@ -91,8 +95,9 @@ class Considered:
 class Linked:
     """What the knowledge sources said of a name, in all documents where they said the same.
 
-    `elsewhere` says that the link made is to another item than the entity's. The confidence is the lowest of these, `document` the one where it is so low, `candidates` those considered there: the first
-    won (if the verdict is link), the rest lost.
+    `item` is what the name is linked to, or the best candidate where no link was made; `elsewhere` says that it is linked to another item
+    than the entity's. The confidence is the lowest of these, `document` the one where it is so low, `candidates` those considered there, the
+    winner first; none has won where no link was made, or where a person has named another (`judged` is the id of that judgement).
     """
 
     name: str
@@ -102,6 +107,7 @@ class Linked:
     document: str
     documents: int
     elsewhere: bool
+    judged: str | None
     weights_version: str
     candidates: tuple[Considered, ...]
 
@@ -371,20 +377,22 @@ class _Explainer:
             .order_by(c.document, c.name)
         )
         found = [Link(**{**row._mapping, "candidates": tuple(row.candidates)}) for row in self.connection.execute(statement)]
-        held: dict[tuple[str, str, str | None], list[Link]] = defaultdict(list)
-        for link in judgements.judged_links(known, found):
+        judged_links = LinkJudgements(known)
+        held: dict[tuple[str, str, str | None, str | None], list[Link]] = defaultdict(list)
+        for link in judged_links.applied(found):
             if link.candidates or link.verdict == "link":
-                held[link.name, link.verdict, link.registry_id or link.wikidata_id or link.candidate].append(link)
+                judgement = judged_links.of(link.name, link.document)
+                held[link.name, link.verdict, _item(link, judgement), judgement.judgement if judgement else None].append(link)
         made = []
-        for (name, verdict, item), rows in held.items():
-            weakest = min(rows, key=lambda k: (k.confidence, k.document))
+        for (name, verdict, item, judged), rows in held.items():
+            confidence, document, weakest = min(((_confidence(k), k.document, k) for k in rows), key=lambda row: row[:2])
             version = weakest.weights_version
-            candidates = tuple(_considered(row, weights.features if version == weights.version else {}) for row in weakest.candidates)
-            # A link's confidence is that of its Wikidata item; an entry of the registry alone has its share.
-            sure = weakest.confidence if weakest.wikidata_id or not weakest.registry_id else candidates[0].share
+            factors = weights.features if version == weights.version else {}
+            candidates = [_considered(row, verdict == "link" and row["id"] == item, factors) for row in weakest.candidates]
+            candidates.sort(key=lambda c: not c.won)
             elsewhere = verdict == "link" and item not in (self.entity.registry_id, self.entity.wikidata_id)
             spelling = self.spelling.get(name, name)
-            made.append(Linked(spelling, verdict, item, sure, weakest.document, len(rows), elsewhere, version, candidates))
+            made.append(Linked(spelling, verdict, item, confidence, document, len(rows), elsewhere, judged, version, tuple(candidates)))
         return sorted(made, key=lambda k: (k.verdict != "link", -k.documents, k.name, k.item or ""))
 
     def _decisions(self) -> list[Decision]:
@@ -477,10 +485,21 @@ def _shorter(name: str) -> list[str]:
     return [" ".join(part) for i in range(1, len(words)) for part in (words[:i], words[i:])]
 
 
-def _considered(row: Mapping[str, Any], weights: Mapping[str, float]) -> Considered:
+def _item(link: Link, judged: Judgement | None) -> str | None:
+    """What a link leads to: what a person has said, else the registry's entry, else the Wikidata item; without a link the best candidate."""
+    return (None if judged else link.registry_id) or link.wikidata_id or link.candidate
+
+
+def _confidence(link: Link) -> float:
+    """How sure a link is. Its own confidence is that of its Wikidata item; an entry of the registry alone has its share."""
+    shares = [c["share"] for c in link.candidates if c["id"] == link.registry_id]
+    return float(shares[0]) if shares and not link.wikidata_id else link.confidence
+
+
+def _considered(row: Mapping[str, Any], won: bool, weights: Mapping[str, float]) -> Considered:
     reasons = [Reason(f, v, weights.get(f)) for f, v in row.get("features", {}).items()]
     reasons.sort(key=lambda r: (-abs(r.value * r.weight) if r.weight is not None else 0.0, r.feature))
-    return Considered(row["id"], row["label"], row.get("description"), row.get("score", 0.0), row.get("share", 0.0), tuple(reasons))
+    return Considered(row["id"], won, row["label"], row.get("description"), row.get("score", 0.0), row.get("share", 0.0), tuple(reasons))
 
 
 class Quotes:
@@ -649,20 +668,19 @@ def _show_linked(screen: _Screen, row: Linked) -> None:
         "abstain": "in doubt, no link",
     }[row.verdict]
     lowest = f", lowest in {row.document}" if row.documents > 1 and row.confidence < 1 else ""
+    judged = f", judged by a person: {row.judged}" if row.judged else ""
     screen.line(
         1,
         (row.name, "bold"),
         f"  {said}  ",
         (f"confidence {row.confidence:.3f}", "bold"),
-        (f", {_many(row.documents, 'document')}{lowest}", "dim"),
+        (f", {_many(row.documents, 'document')}{lowest}{judged}", "dim"),
     )
-    for place, c in enumerate(row.candidates):
-        won = row.verdict == "link" and place == 0
+    for c in row.candidates:
         what = f" – {c.description}" if c.description else ""
-        screen.line(
-            2, ("won  " if won else "lost ", "green" if won else "dim"), (c.id, "bold"), f" {c.label}{what}", (f"  {c.share:.3f}", "bold")
-        )
-        reasons = [_reason(r) for r in c.reasons[: 8 if won else 4]]
+        outcome = ("won  ", "green") if c.won else ("lost ", "dim")
+        screen.line(2, outcome, (c.id, "bold"), f" {c.label}{what}", (f"  {c.share:.3f}", "bold"))
+        reasons = [_reason(r) for r in c.reasons[: 8 if c.won else 4]]
         if reasons:
             screen.line(3, ("; ".join(reasons), "dim"))
 

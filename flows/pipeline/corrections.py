@@ -18,6 +18,7 @@ from polyonym.resolution import entities, identity
 from polyonym.resolution.clustering.conflicts import linked_by_others, obstacles
 from polyonym.resolution.entities import Entity
 from polyonym.resolution.judgements import judgements
+from polyonym.resolution.judgements.contradictions import contradiction
 from polyonym.resolution.judgements.judgements import Judgement, Reference
 from polyonym.resolution.linking.knowledge_base import QID
 from polyonym.resolution.names.normal_forms import normalise
@@ -108,13 +109,12 @@ def undo(engine: Engine, judgement_id: str) -> Judgement:
 
 
 def take_in(engine: Engine, new: Sequence[Judgement]) -> int:
-    """Keep imported judgements, all or none; returns how many were new. Raises WrongUse for the first contradiction."""
+    """Keep imported judgements, all or none; returns how many were new. Raises WrongUse for a contradiction among them or with others."""
     with engine.begin() as connection:
         known = {j.judgement for j in judgements.load(connection)}
-        for judgement in new:
-            if judgement.judgement not in known:
-                _keep(connection, judgement)
-        return len({j.judgement for j in new} - known)
+        fresh = {j.judgement: j for j in new if j.judgement not in known}
+        _keep(connection, *fresh.values())
+        return len(fresh)
 
 
 @dataclass(frozen=True)
@@ -207,18 +207,18 @@ def _forget_rivals(connection: Connection, judgement: Judgement) -> None:
             judgements.forget(connection, old.judgement)
 
 
-def _keep(connection: Connection, judgement: Judgement) -> None:
-    chain = judgements.contradiction(judgements.load(connection), judgement)
-    if chain:
-        told = "; ".join(f"{j.judgement}: {j}" for j in chain)
-        raise WrongUse(f"{judgement} contradicts what was judged before: {told}. Take one of these back first: polyonym undo ID")
-    judgements.save(connection, judgement)
-    _mark(connection, judgement)
+def _keep(connection: Connection, *made: Judgement) -> None:
+    """Keep judgements and have obeyed what they say. Raises WrongUse when they contradict each other or what was judged before."""
+    clash = contradiction(judgements.load(connection), made)
+    if clash:
+        chain = "; ".join(f"{j.judgement}: {j}" for j in clash.others)
+        raise WrongUse(f"{clash.judgement} contradicts what was judged before: {chain}. Take one of these back first: polyonym undo ID")
+    judgements.save(connection, *made)
+    _mark(connection, *made)
 
 
-def _mark(connection: Connection, judgement: Judgement) -> None:
-    """Have the documents of the judgement's names decided again."""
-    names = judgements.touched_names(judgement)
-    touched = document_names.documents_with(connection, sorted(names))
-    for stage in ("names", "links", "resolve") if judgement.kind == "split" else ("resolve",):
-        stage_marks.unmark(connection, stage, sorted(touched))
+def _mark(connection: Connection, *judged: Judgement) -> None:
+    """Have the documents of the judgements' names decided again."""
+    for stage in ("names", "links", "resolve"):
+        names = {name for j in judged if j.kind == "split" or stage == "resolve" for name in judgements.touched_names(j)}
+        stage_marks.unmark(connection, stage, sorted(document_names.documents_with(connection, sorted(names))))

@@ -13,7 +13,7 @@ from polyonym.resolution.clustering.clusters import firm_type
 from polyonym.resolution.clustering.constraints import Partition
 from polyonym.resolution.clustering.resolve import load_units
 from polyonym.resolution.judgements import judgements
-from polyonym.resolution.judgements.judgements import Judgement
+from polyonym.resolution.judgements.judgements import Judgement, LinkJudgements
 from polyonym.resolution.within_document import document_names
 
 
@@ -51,9 +51,10 @@ def linked_by_others(connection: Connection, known: Sequence[Judgement]) -> dict
     It goes by the entities as they are: ask when they are up to date.
     """
     found: dict[Judgement, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    judged_links = LinkJudgements(known)
     for name in sorted({j.subject.name for j in known if j.kind == "link" and not j.value}):
         for member in entities.members_named(connection, name):
-            judged = judgements.link_of(known, name, member.document)
+            judged = judged_links.of(name, member.document)
             if judged and not judged.value:
                 found[judged][member.entity_id].append(member.document)
     ids = sorted({i for nodes in found.values() for i in nodes})

@@ -21,7 +21,7 @@ from polyonym.resolution.clustering.contexts import content_words
 from polyonym.resolution.entities import Alias, Entity, Membership
 from polyonym.resolution.identity import Assignment, Newcomer
 from polyonym.resolution.judgements import judgements
-from polyonym.resolution.judgements.judgements import Judgement, Reference
+from polyonym.resolution.judgements.judgements import Judgement, Reference, Renames
 from polyonym.resolution.linking import links
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.within_document import document_names
@@ -221,7 +221,8 @@ def _store(
 ) -> None:
     by_key = {u.key: u for u in units}
     clusters = solution.clusters
-    newcomers = [Newcomer(_shown(c, by_key, known, about), {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
+    renames = Renames(known)
+    newcomers = [Newcomer(_shown(c, by_key, renames, about), {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
     old_ids = _replaced(connection, newcomers, moving)
     old = list(entities.members_of(connection, old_ids))
     before = {e.entity_id: e for e in entities.load(connection, old_ids)}
@@ -256,9 +257,9 @@ def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Seq
     )
 
 
-def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], known: Sequence[Judgement], about: AboutItem) -> str:
+def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], renames: Renames, about: AboutItem) -> str:
     """The name by which a cluster's entity is shown: as judged, else the registry's, else the documents'."""
-    judged = judgements.display_name(known, ((n.document, n.name) for n in _names(cluster, by_key)))
+    judged = renames.of((n.document, n.name) for n in _names(cluster, by_key))
     return judged or about(None, cluster.registry_id).name or cluster.name
 
 

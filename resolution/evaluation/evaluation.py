@@ -16,7 +16,7 @@ import orjson
 from sqlalchemy import Column, Connection, and_, func, select
 
 from polyonym.ingest.errors import WrongUse
-from polyonym.resolution.decisions import Decision, decisions
+from polyonym.resolution.decisions import Decision, MergeVerdict, decisions
 from polyonym.resolution.entities import entities, memberships
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.linking.knowledge_base import QID, types_of
@@ -27,21 +27,6 @@ from polyonym.resolution.within_document.document_names import document_names
 _DETERMINERS = ("the ", "The ", "THE ", "a ", "A ", "an ", "An ")
 _POSSESSIVES = ("'s", "’s", "'", "’")
 _OTHER_WORDS = {"ORGANIZATION": "ORG", "ORGANISATION": "ORG", "LOCATION": "PLACE"}  # what gold sets call our types
-_STRONGEST_FIRST = (
-    "judged the same",
-    "same Wikidata item",
-    "same registry entry",
-    "same name",
-    "same letters",
-    "same words",
-    "fuller name of a person",
-    "only owner of the short name",
-    "only owner of the surname",
-    "people of a country",
-    "slip of the pen",
-    "most documents mean this one",
-    "nearest context",
-)  # verdicts of merges, see clusters
 _SURE_SHARE = 0.8
 _SHOWN_PARTS = 8
 WEAKEST = 20
@@ -458,11 +443,10 @@ def _text(matched: _Matched, spans: Iterable[Span]) -> str:
 
 def by_strength(merges: Iterable[Decision]) -> list[Decision]:
     """Merges across documents, those on most evidence first: by verdict, then those of more names, documents and margin."""
-    rank = {verdict: place for place, verdict in enumerate(_STRONGEST_FIRST)}
 
     def key(d: Decision) -> tuple[Any, ...]:
         documents, margin = (float(d.features.get(k) or 0.0) for k in ("documents", "margin"))
-        return (rank.get(d.verdict, len(rank)), -len(d.names), -documents, -margin, d.names, d.scope)
+        return (MergeVerdict(d.verdict).weakness, -len(d.names), -documents, -margin, d.names, d.scope)
 
     return sorted(merges, key=key)
 

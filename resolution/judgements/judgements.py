@@ -1,15 +1,15 @@
 """Judgements: what people have decided, kept by names and not by ids, so that they outlive every re-run and every model."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, pairwise, permutations, product
+from itertools import permutations
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, Text, delete, select
 
 from polyonym.ingest.errors import WrongUse
-from polyonym.ingest.store.tables import Json, insert_rows, metadata
+from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata
 from polyonym.ingest.text.documents import content_hash
 from polyonym.resolution.linking.knowledge_base import QID
 from polyonym.resolution.linking.links import Link
@@ -117,18 +117,23 @@ def load(connection: Connection) -> list[Judgement]:
     ]
 
 
-def save(connection: Connection, judgement: Judgement) -> None:
-    """Keep a judgement; one that says the same is replaced."""
-    forget(connection, judgement.judgement)
-    row = {
-        "judgement": judgement.judgement,
-        "kind": judgement.kind,
-        "subject": asdict(judgement.subject),
-        "others": [asdict(o) for o in judgement.others],
-    }
-    insert_rows(
-        connection, judgements, [row | {"value": judgement.value, "note": judgement.note, "who": judgement.who, "made": judgement.when}]
-    )
+def save(connection: Connection, *made: Judgement) -> None:
+    """Keep judgements; those that say the same are replaced."""
+    rows = [
+        {
+            "judgement": j.judgement,
+            "kind": j.kind,
+            "subject": asdict(j.subject),
+            "others": [asdict(o) for o in j.others],
+            "value": j.value,
+            "note": j.note,
+            "who": j.who,
+            "made": j.when,
+        }
+        for j in made
+    ]
+    delete_where_in(connection, judgements.c.judgement, [row["judgement"] for row in rows])
+    insert_rows(connection, judgements, rows)
 
 
 def forget(connection: Connection, judgement_id: str) -> bool:
@@ -174,88 +179,52 @@ def _reference(row: Mapping[str, Any]) -> Reference:
     return found
 
 
-def contradiction(known: Sequence[Judgement], new: Judgement) -> list[Judgement]:
-    """The known judgements that, together, forbid the new one; empty when nothing does.
-
-    Two things are bound by "same" and by links to one item; they are kept apart by "different", by a split, by links to two items and by a
-    link to an item and one to none. Another link of the very same subject forbids the new one too.
-    """
-    everything = [*known, new]
-    places = sorted({r for j in everything for r in _spoken_of(j)}, key=str)
-    said_of = _links(everything, places)
-    bonds: dict[Reference, list[tuple[Reference, tuple[Judgement, ...]]]] = defaultdict(list)
-    apart: list[tuple[Reference, Reference, tuple[Judgement, ...]]] = []
-
-    def bind(a: Reference, b: Reference, *why: Judgement) -> None:
-        bonds[a].append((b, why))
-        bonds[b].append((a, why))
-
-    for judgement in everything:
-        if judgement.kind in ("same", "different"):
-            for a, b in product(_covered(judgement.subject, places), _covered(judgement.others[0], places)):
-                if judgement.kind == "same":
-                    bind(a, b, judgement)
-                else:
-                    apart.append((a, b, (judgement,)))
-        elif judgement.kind == "split":
-            for whole in sorted({o.name for o in judgement.others}):
-                pairs = product(_covered(Reference(whole), places), _covered(Reference(_part(whole, judgement)), places))
-                apart += [(a, b, (judgement,)) for a, b in pairs]
-    linked = sorted(said_of, key=lambda place: (said_of[place].value, str(place)))
-    for a, b in pairwise(linked):
-        if said_of[a].value and said_of[a].value == said_of[b].value:  # what stands for no item may be anything
-            bind(a, b, said_of[a], said_of[b])
-    apart += [(a, b, (said_of[a], said_of[b])) for a, b in combinations(linked, 2) if said_of[a].value != said_of[b].value]
-    rivals = [k for k in known if k.kind == new.kind == "link" and k.subject == new.subject and k.value != new.value]
-    for a, b, why in apart:
-        chain = _chain(bonds, a, b)
-        if chain is not None and new in (*chain, *why):
-            return [j for j in dict.fromkeys([*chain, *why]) if j != new]
-    return rivals
-
-
-def _spoken_of(judgement: Judgement) -> list[Reference]:
+def spoken_of(judgement: Judgement) -> list[Reference]:
+    """References to one document each, or to all, that together are what a judgement speaks of; of a rename none, it binds nothing."""
     if judgement.kind == "split":
         names = sorted({o.name for o in judgement.others})
-        return [Reference(name) for whole in names for name in (whole, _part(whole, judgement))]
+        return [Reference(name) for whole in names for name in (whole, part_name(whole, judgement))]
     return [r for side in (judgement.subject, *judgement.others) for r in side.by_document()] if judgement.kind != "rename" else []
 
 
-def _links(known: Iterable[Judgement], places: Iterable[Reference]) -> dict[Reference, Judgement]:
-    """For each place whose link is judged, the link that counts there: one for its document before one for all."""
-    links = sorted((j for j in known if j.kind == "link"), key=_weight)
-    return {place: j for place in places for j in links if j.subject.covers(place)}
+class LinkJudgements:
+    """What is judged of links, by the names that they are of."""
+
+    def __init__(self, known: Iterable[Judgement]):
+        self._everywhere: dict[str, Judgement] = {}
+        self._in_document: dict[tuple[str, str], Judgement] = {}
+        for link in sorted((j for j in known if j.kind == "link"), key=lambda j: (j.when, j.judgement)):
+            for place in link.subject.by_document():
+                if place.document is None:
+                    self._everywhere[place.name] = link
+                else:
+                    self._in_document[place.name, place.document] = link
+
+    def of(self, name: str, document: str | None) -> Judgement | None:
+        """The judgement that counts for the link of a document's name (for None: of the name in general), None when there is none.
+
+        One for the document counts before one for all, and the later before the earlier.
+        """
+        own = self._in_document.get((name, document)) if document is not None else None
+        return own or self._everywhere.get(name)
+
+    def applied(self, links: Iterable[Link]) -> Iterator[Link]:
+        """The links as judged: a person's word replaces what the weights say."""
+        for link in links:
+            judged = self.of(link.name, link.document)
+            yield _as_judged(link, judged.value or None) if judged else link
 
 
-def link_of(known: Iterable[Judgement], name: str, document: str) -> Judgement | None:
-    """What is judged of the link of a document's name: of several words the one that counts, None when there is none."""
-    return max((j for j in known if j.kind == "link" and j.subject.means(name, document)), key=_weight, default=None)
-
-
-def _weight(link: Judgement) -> tuple[bool, str, str]:
-    """Of two links of one name, the one for documents counts before the one for all, and the later before the earlier."""
-    return link.subject.document is not None, link.when, link.judgement
-
-
-def _covered(reference: Reference, places: Iterable[Reference]) -> list[Reference]:
-    return [p for p in places if reference.covers(p)]
-
-
-def _chain(
-    bonds: Mapping[Reference, list[tuple[Reference, tuple[Judgement, ...]]]], start: Reference, end: Reference
-) -> list[Judgement] | None:
-    """The shortest chain of bonds from start to end, None when there is none."""
-    paths: dict[Reference, list[Judgement]] = {start: []}
-    queue = deque([start])
-    while queue:
-        here = queue.popleft()
-        if here == end:
-            return paths[here]
-        for there, why in bonds.get(here, ()):
-            if there not in paths:
-                paths[there] = [*paths[here], *why]
-                queue.append(there)
-    return None
+def _as_judged(link: Link, item: str | None) -> Link:
+    return replace(
+        link,
+        candidate=item or link.candidate,
+        wikidata_id=item,
+        registry_id=link.registry_id if item else None,
+        confidence=1.0 if item else link.confidence,
+        verdict="link" if item else "nil",
+        named=bool(item),  # what a person says joins documents whatever the item is called
+    )
 
 
 def split_names(known: Iterable[Judgement]) -> dict[tuple[str, str, int], str]:
@@ -264,11 +233,12 @@ def split_names(known: Iterable[Judgement]) -> dict[tuple[str, str, int], str]:
     for judgement in sorted((j for j in known if j.kind == "split"), key=lambda j: (j.when, j.judgement)):
         for mention in judgement.others:
             if mention.document is not None and mention.ordinal is not None:
-                parts[(mention.document, mention.name, mention.ordinal)] = _part(mention.name, judgement)
+                parts[(mention.document, mention.name, mention.ordinal)] = part_name(mention.name, judgement)
     return parts
 
 
-def _part(name: str, split: Judgement) -> str:
+def part_name(name: str, split: Judgement) -> str:
+    """The name that mentions of a name get which a judgement splits off."""
     return f"{name}{PART}{split.judgement}"
 
 
@@ -284,29 +254,12 @@ def is_part(name: str) -> bool:
 
 def touched_names(judgement: Judgement) -> set[str]:
     """The names whose documents have to be decided again when this judgement comes or goes."""
-    return {judgement.subject.name, *(r.name for r in _spoken_of(judgement))}
+    return {judgement.subject.name, *(r.name for r in spoken_of(judgement))}
 
 
 def judged_links(known: Iterable[Judgement], links: Iterable[Link]) -> list[Link]:
     """The links as judged: a person's word replaces what the weights say."""
-    words = [j for j in known if j.kind == "link"]
-    if not words:
-        return list(links)
-    result = []
-    for link in links:
-        if spoken := link_of(words, link.name, link.document):
-            value = spoken.value or None
-            confidence = 1.0 if value else link.confidence
-            link = replace(
-                link,
-                candidate=value or link.candidate,
-                wikidata_id=value,
-                registry_id=link.registry_id if value else None,
-                confidence=confidence,
-                verdict="link" if value else "nil",
-            )
-        result.append(link)
-    return result
+    return list(LinkJudgements(known).applied(links))
 
 
 def keys_by_name(known: Iterable[Judgement]) -> dict[str, set[str]]:
@@ -331,15 +284,15 @@ def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Ref
 
 def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
     """What the judgements say of these units."""
-    by_name = _by_name(units)
+    units_of = _finder(units)
     same, different = set(), set()
     for judgement in known:
         if judgement.kind in ("same", "different"):
-            left, right = _units(judgement.subject, by_name), _units(judgement.others[0], by_name)
+            left, right = units_of(judgement.subject), units_of(judgement.others[0])
         elif judgement.kind == "split":
             wholes = sorted({o.name for o in judgement.others})
-            left = sorted({u for whole in wholes for u in _units(Reference(_part(whole, judgement)), by_name)})
-            right = sorted({u for whole in wholes for u in _units(Reference(whole), by_name)})
+            left = sorted({u for whole in wholes for u in units_of(Reference(part_name(whole, judgement)))})
+            right = sorted({u for whole in wholes for u in units_of(Reference(whole))})
             same |= {(left[0], other) for other in left[1:]}
         else:
             continue
@@ -354,34 +307,41 @@ def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraint
 
 def sides(judged: Iterable[Judgement], units: Sequence[Unit]) -> Iterator[tuple[Judgement, tuple[list[UnitKey], list[UnitKey]]]]:
     """Each of these judgements of two sides, with the keys of the units that the one and the other speak of."""
-    by_name = _by_name(units)
+    units_of = _finder(units)
     for judgement in judged:
-        yield judgement, (_units(judgement.subject, by_name), _units(judgement.others[0], by_name))
+        yield judgement, (units_of(judgement.subject), units_of(judgement.others[0]))
 
 
-def _by_name(units: Sequence[Unit]) -> dict[str, list[Unit]]:
-    found: dict[str, list[Unit]] = defaultdict(list)
+def _finder(units: Sequence[Unit]) -> Callable[[Reference], list[UnitKey]]:
+    """A function that gives the sorted keys of those of these units that a reference speaks of."""
+    by_name: dict[str, list[Unit]] = defaultdict(list)
+    by_place: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in units:
         for name in unit.names:
-            found[name.name].append(unit)
-    return found
+            by_name[name.name].append(unit)
+            by_place[name.name, unit.document].append(unit)
+
+    def units_of(reference: Reference) -> list[UnitKey]:
+        near = [
+            u
+            for r in reference.by_document()
+            for u in (by_name.get(r.name, ()) if r.document is None else by_place.get((r.name, r.document), ()))
+        ]
+        return sorted({u.key for u in near if reference.item in (None, u.wikidata_id, u.registry_id)})
+
+    return units_of
 
 
-def _units(reference: Reference, by_name: Mapping[str, Sequence[Unit]]) -> list[UnitKey]:
-    return sorted(
-        {
-            u.key
-            for u in by_name.get(reference.name, ())
-            if reference.means(reference.name, u.document) and reference.item in (None, u.wikidata_id, u.registry_id)
-        }
-    )
+class Renames:
+    """The names that people have given to things, by the names that these have in documents."""
 
+    def __init__(self, known: Iterable[Judgement]):
+        self._latest: dict[tuple[str, str | None], tuple[int, str]] = {}  # by (name, document or None for all): place in time, new name
+        for i, judgement in enumerate(sorted((j for j in known if j.kind == "rename"), key=lambda j: (j.when, j.judgement))):
+            for place in judgement.subject.by_document():
+                self._latest[place.name, place.document] = (i, judgement.value)
 
-def display_name(known: Iterable[Judgement], names: Iterable[tuple[str, str]]) -> str | None:
-    """The name that a person has given to the entity of these (document, name) parts, None when nobody has."""
-    words = sorted((j for j in known if j.kind == "rename"), key=lambda j: (j.when, j.judgement))
-    parts = list(names)
-    for judgement in reversed(words):
-        if any(judgement.subject.means(n, d) for d, n in parts):
-            return judgement.value
-    return None
+    def of(self, parts: Iterable[tuple[str, str]]) -> str | None:
+        """The last name that a person has given to the entity of these (document, name) parts, None when nobody has given any."""
+        keys = ((name, d) for document, name in parts for d in (document, None)) if self._latest else ()
+        return max((self._latest[key] for key in keys if key in self._latest), default=(0, None))[1]

@@ -142,7 +142,8 @@ def _evidence(entry: Item, name: DocumentName, text: DocumentWords) -> tuple[int
 
 
 def _registered(link: Link, entry: Item, sure: float, entries: Sequence[Item]) -> Link:
-    shown = tuple(_entry(e, sure if e.id == entry.id else 0.0) for e in entries)
+    ordered = sorted(entries, key=lambda e: e.id != entry.id)
+    shown = tuple(_entry(e, sure if e.id == entry.id else 0.0) for e in ordered)
     candidate = entry.wikidata_id or link.candidate
     return Link(
         link.document,

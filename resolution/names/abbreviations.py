@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from rapidfuzz.distance import LCSseq
+
 from polyonym.resolution.names.normal_forms import normalise
 from polyonym.resolution.names.tables import places, squash
 
@@ -10,8 +12,8 @@ SMALL_WORDS = frozenset({"of", "the", "and", "for", "in", "on", "de", "la", "et"
 
 
 def abbreviates(short: str, surfaces: Iterable[str]) -> bool:
-    """Whether `short` is made of the initials of a surface, or of letters of its words in order, beginning with its first; then at most
-    one of its capitals is no initial.
+    """Whether `short` is made of the initials of a surface, or of letters of its words in order, beginning with its first; then all of
+    its capitals but one at most are initials of words, in order ("BMVg" of "Bundesministerium der Verteidigung").
     """
     letters = squash(short)
     if len(letters) < 2:
@@ -22,10 +24,9 @@ def abbreviates(short: str, surfaces: Iterable[str]) -> bool:
         tokens = [squash(t) for t in re.split(r"[\s\-/]+", surface) if squash(t) and t.lower() not in SMALL_WORDS]
         if len(tokens) < 2 or not tokens[0].startswith(letters[0]):
             continue
-        rest = iter("".join(tokens))
-        firsts = iter(t[0] for t in tokens)
-        strays = sum(c.lower() not in firsts for c in short if c.isupper())
-        if all(c in rest for c in letters) and strays <= 1:
+        capitals = [c.lower() for c in short if c.isupper()]
+        strays = len(capitals) - LCSseq.similarity(capitals, [t[0] for t in tokens])
+        if strays <= 1 and LCSseq.similarity(letters, "".join(tokens)) == len(letters):
             return True
     return False
 

@@ -74,7 +74,7 @@ def report(names: list[str]) -> dict[str, Any]:
         for i, n in enumerate(names)
     ]
     across = {"kind": "merge", "names": names, "verdict": text, "times": 2, "features": {text: text}, "evidence": [quote]}
-    candidate = {"id": text, "label": text, "description": text, "score": 1.0, "share": 0.5}
+    candidate = {"id": text, "won": True, "label": text, "description": text, "score": 1.0, "share": 0.5}
     reasons = [{"feature": text, "value": 1.0, "weight": 0.5}, {"feature": "other", "value": 1.0, "weight": None}]
     link = {
         "name": text,
@@ -84,6 +84,7 @@ def report(names: list[str]) -> dict[str, Any]:
         "document": text,
         "documents": 2,
         "elsewhere": True,
+        "judged": text,
         "weights_version": "1",
     }
     explanation = entities[0] | {

@@ -84,6 +84,7 @@ TOGETHER = [
     ("[Minor League Hockey|ORG] and the [Minor League|ORG]", "Minor League", "Minor League Hockey"),
     ("[Zelkova Mines Inc|ORG] ([ZQ|ORG]) rose.", "ZQ", "Zelkova Mines Inc"),
     ("a [zPad|ORG] and two [zPads|PRODUCT]", "zPads", "zPad"),
+    ("Das [Bundesministerium der Verteidigung|ORG] ([BMVg|ORG]) prüft.", "BMVg", "Bundesministerium der Verteidigung"),
     ("[Koltrex Inc|ORG] sued. [Koltrexs|NORP] shares", "Koltrexs", "Koltrex Inc"),
     ("[Norway's Fisheries Ministry|ORG] and the [Fisheries Ministry|ORG]", "Fisheries Ministry", "Norway's Fisheries Ministry"),
     ("[Dana A. Whitlow|PERSON] spoke. [Whitlow|ORG] left.", "Whitlow", "Dana A. Whitlow"),

@@ -302,8 +302,11 @@ def test_merges_come_strongest_first() -> None:
         Decision("c", "merge", ("c",), "same name", features={"documents": 2}),
         Decision("d", "merge", ("d",), "same name", features={"documents": 9}),
         Decision("e", "merge", ("e", "f"), "judged the same"),
+        Decision("f", "merge", ("f",), "slip of the pen"),
+        Decision("g", "merge", ("g",), "linked to one item, and alike"),
+        Decision("h", "merge", ("h",), "singular and plural"),
     ]
-    assert "".join(d.scope for d in by_strength(reversed(made))) == "edcab"
+    assert "".join(d.scope for d in by_strength(reversed(made))) == "edchgfab"
 
 
 # The command

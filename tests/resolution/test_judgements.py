@@ -1,17 +1,19 @@
 """Promise 7 without a home: what judgements say of names, which contradict each other, and how they are written and read."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
+from work import calls
 
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.store.database import open_state
 from polyonym.resolution.judgements import judgements
-from polyonym.resolution.judgements.judgements import Judgement, Reference, contradiction
+from polyonym.resolution.judgements.contradictions import Contradiction, contradiction
+from polyonym.resolution.judgements.judgements import Judgement, Reference
 from polyonym.resolution.judgements.splits import with_splits
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.within_document.document_entities import DocumentName, Unit
@@ -74,7 +76,10 @@ def unit(document: str, *names: str, item: str | None = None) -> Unit:
     ],
 )
 def test_a_contradiction_is_found_with_the_whole_chain(known: list[Judgement], new: Judgement) -> None:
-    assert sorted(map(str, contradiction(known, new))) == sorted(map(str, known))
+    found = contradiction(known, [new])
+    assert found and found.judgement == new and sorted(map(str, found.others)) == sorted(map(str, known))
+    together = contradiction([], [*known, new])
+    assert together and {together.judgement, *together.others} == {*known, new}, "an import that brings all of it is refused as well"
 
 
 @pytest.mark.parametrize(
@@ -98,12 +103,12 @@ def test_a_contradiction_is_found_with_the_whole_chain(known: list[Judgement], n
     ],
 )
 def test_what_goes_together_is_no_contradiction(known: list[Judgement], new: Judgement) -> None:
-    assert contradiction(known, new) == []
+    assert contradiction(known, [new]) is None and contradiction([], [*known, new]) is None
 
 
 def test_another_link_of_the_same_name_contradicts() -> None:
-    assert contradiction([link("a", "Q1")], link("a", "Q2")) == [link("a", "Q1")]
-    assert contradiction([link("a", "Q1")], link("a", "")) == [link("a", "Q1")]
+    assert contradiction([link("a", "Q1")], [link("a", "Q2")]) == Contradiction(link("a", "Q2"), (link("a", "Q1"),))
+    assert contradiction([link("a", "Q1")], [link("a", "")]) == Contradiction(link("a", ""), (link("a", "Q1"),))
 
 
 said = st.builds(
@@ -121,7 +126,7 @@ def test_what_is_taken_in_without_contradiction_can_be_obeyed(wanted: list[Judge
     """Judgements, each taken in unless it contradicts; then every pair of units that must be one thing can be, by the others."""
     known: list[Judgement] = []
     for judgement in wanted:
-        if not contradiction(known, judgement):
+        if not contradiction(known, [judgement]):
             known.append(judgement)
     units = [unit(d, n) for d in ("d1", "d2", "d3") for n in ("a", "b", "c")]
     links = judgements.judged_links(known, [Link(u.document, u.head) for u in units])
@@ -135,7 +140,8 @@ def test_what_is_taken_in_without_contradiction_can_be_obeyed(wanted: list[Judge
     for a, b in sorted(found.same):
         root[find(a)] = find(b)
     assert not [(a, b) for a, b in found.different if find(a) == find(b)]
-    none = {u.key for u in units if (j := judgements.link_of(known, u.head, u.document)) and not j.value}
+    judged_links = judgements.LinkJudgements(known)
+    none = {u.key for u in units if (j := judged_links.of(u.head, u.document)) and not j.value}
     for u in units:
         cluster = [v.key for v in units if find(v.key) == find(u.key)]
         items = {q for key in cluster if (q := item[key])}
@@ -186,10 +192,11 @@ def test_a_link_for_one_document_counts_before_one_for_all() -> None:
 
 
 def test_the_latest_name_given_counts() -> None:
-    given_names = [Judgement("rename", ref("a"), (), "First", when="1"), Judgement("rename", ref("b @ d"), (), "Second", when="2")]
-    assert judgements.display_name(given_names, [("d", "a"), ("d", "b")]) == "Second"
-    assert judgements.display_name(given_names, [("d", "a"), ("e", "b")]) == "First"
-    assert judgements.display_name(given_names, [("d", "c")]) is None
+    first, second = (Judgement("rename", ref(a), (), name, when=w) for a, name, w in (("a", "First", "1"), ("b @ d", "Second", "2")))
+    given_names = judgements.Renames([second, first])
+    assert given_names.of([("d", "a"), ("d", "b")]) == "Second"
+    assert given_names.of([("d", "a"), ("e", "b")]) == "First"
+    assert given_names.of([("d", "c")]) is None
 
 
 # Splits
@@ -320,3 +327,28 @@ def test_judgements_read_well() -> None:
         "a → Q1",
         "a without a @ d #2",
     ]
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        lambda n: link(f"name {n}", f"Q{n + 1}"),
+        lambda n: link(f"name @ d{n}", f"Q{n % 2 + 1}"),
+        lambda n: link(f"name {n}", "Q1"),
+        lambda n: same(f"name {n}", f"name {n + 1}"),
+        lambda n: same("name", f"name {n}"),
+        lambda n: different("name", f"name {n}"),
+    ],
+)
+def test_looking_for_contradictions_is_work_in_proportion_to_what_is_taken_in(judged: Callable[[int], Judgement]) -> None:
+    def work(count: int) -> int:
+        known, new = [judged(n) for n in range(count)], [judged(n) for n in range(count, 2 * count)]
+        return calls(lambda: contradiction(known, new))
+
+    assert work(400) < 6 * work(100)
+
+
+def test_what_an_import_says_as_a_whole_counts_and_not_its_order() -> None:
+    every = [same("a @ d", "b @ d"), link("a", "Q1"), link("b", "Q2"), link("b @ d", "Q1")]
+    assert contradiction([], every[:3])
+    assert contradiction([], every) is None and contradiction(every[:3], every[3:]) is None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyonym.resolution.names.abbreviations import abbreviates
 from polyonym.resolution.names.comparison import SAME, compare
 from polyonym.resolution.names.normal_forms import normalise
 
@@ -93,6 +94,23 @@ def test_labelled_pairs_come_out_right() -> None:
     wrong = [(a, b) for a, b, label, type_, _ in PAIRS if compare(a, b, type_, type_).same != (label == "same")]
     untyped = [(a, b) for a, b, label, _, _ in PAIRS if compare(a, b).same != (label == "same")]
     assert len(PAIRS) > 500 and len(wrong) <= 5 and len(untyped) <= 6, (wrong, untyped)
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("BMVg", "Bundesministerium der Verteidigung"),
+        ("BMBF", "Bundesministerium für Bildung und Forschung"),
+        ("BMWi", "Bundesministerium für Wirtschaft"),
+    ],
+)
+def test_one_letter_of_an_abbreviation_may_be_no_initial(short: str, long: str) -> None:
+    assert abbreviates(short, [long])
+
+
+@pytest.mark.parametrize(("short", "long"), [("BMVg", "Bayerische Motorenwerke"), ("BVMG", "Bundesministerium der Verteidigung")])
+def test_an_abbreviation_has_the_letters_in_order(short: str, long: str) -> None:
+    assert not abbreviates(short, [long])
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,9 @@ from polyonym.resolution.linking.links import Link, links
 from polyonym.resolution.linking.ranking import Weights, load_weights
 from polyonym.resolution.names.comparison import NameComparison, compare
 from polyonym.resolution.names.entity_types import compatible
-from polyonym.resolution.names.normal_forms import normalise
+from polyonym.resolution.names.normal_forms import normalise, rows_behind
 from polyonym.resolution.names.persons import may_be_one_person, person_parts
+from polyonym.resolution.names.tables import TableRow
 from polyonym.resolution.within_document.document_entities import DocumentName
 from polyonym.resolution.within_document.document_names import document_names, mention_names
 
@@ -52,6 +53,20 @@ class Evidence:
     before: str
     marked: str
     after: str
+
+
+@dataclass(frozen=True)
+class KnownForm:
+    """That a row of one of our tables says which name a spelling stands for (Fed: federal reserve). `form` and `row` are the spelling and
+    the name as the table has them, `name` is the spelling in documents.
+    """
+
+    name: str
+    table: str
+    row: str
+    form: str
+    documents: int
+    mentions: int
 
 
 @dataclass(frozen=True)
@@ -114,7 +129,10 @@ class Linked:
 
 @dataclass(frozen=True)
 class Across:
-    """Decisions of one kind about the same names across documents; `times` says how many, features and candidates are the first's."""
+    """Decisions of one kind about the same names across documents; `times` says how many, features and candidates are the first's.
+
+    `known` are the spellings of these names that one of our tables says to be theirs.
+    """
 
     kind: str
     names: tuple[str, ...]
@@ -122,6 +140,7 @@ class Across:
     times: int
     features: dict[str, Any]
     candidates: tuple[dict[str, Any], ...]
+    known: tuple[KnownForm, ...]
     evidence: tuple[Evidence, ...]
 
 
@@ -150,6 +169,7 @@ class Explanation:
     found: str
     names: tuple[tuple[str, int], ...]
     found_by: dict[str, dict[str, int]]
+    known: tuple[KnownForm, ...]
     grouped: tuple[Grouped, ...]
     links: tuple[Linked, ...]
     merges: tuple[Across, ...]
@@ -305,6 +325,7 @@ class _Explainer:
             found,
             tuple((a.name, a.count) for a in entities.load_aliases(self.connection, [self.entity.entity_id])),
             self._found_by(),
+            self._bounded("known", self._known_forms(self.normal)),
             self._bounded("grouped", self._grouped()),
             self._bounded("links", self._links(known, weights)),
             self._bounded("merges", self._across(d for d in stored if d.kind == "merge" and self._made_by(d))),
@@ -354,6 +375,18 @@ class _Explainer:
         for text, detectors in self.connection.execute(statement):
             held[text].update(detectors)
         return {text: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))) for text, counts in sorted(held.items())}
+
+    def _known_forms(self, names: Collection[str]) -> list[KnownForm]:
+        """The spellings of these names that our tables say to be theirs, by their number of mentions."""
+        held: dict[tuple[str, TableRow], list[int]] = defaultdict(list)
+        for row in self.rows:
+            if row.name in names:
+                person = row.labels.get("PERSON", 0) * 2 > row.count
+                for surface, count in row.surfaces.items():
+                    for behind in rows_behind(surface, person):
+                        held[surface, behind].append(count)
+        made = [KnownForm(name, row.table, row.name, row.form, len(counts), sum(counts)) for (name, row), counts in held.items()]
+        return sorted(made, key=lambda k: (-k.mentions, k.name, k.table, k.row))
 
     def _grouped(self) -> list[Grouped]:
         """Names under other names, by the number of mentions that they brought in."""
@@ -418,7 +451,8 @@ class _Explainer:
             evidence = tuple(islice((e for d in rows for e in self.quotes.of_decision(d)), _EXAMPLES + 1))
             first = rows[0]
             candidates = tuple(c | {"name": self.quotes.spelled([c["name"]])[0]} if "name" in c else c for c in first.candidates)
-            result.append(Across(kind, self.quotes.spelled(names), verdict, len(rows), first.features, candidates, evidence))
+            known = tuple(self._known_forms(names)) if kind == "merge" else ()
+            result.append(Across(kind, self.quotes.spelled(names), verdict, len(rows), first.features, candidates, known, evidence))
         return sorted(result, key=lambda a: (a.kind, -len(a.names), a.names, a.verdict))
 
     def _others(self, known: Sequence[Judgement], stored: Sequence[Decision]) -> Iterator[Other]:
@@ -578,6 +612,7 @@ def show(explanation: Explanation, console: Console) -> None:
     screen.title("Names")
     screen.line(1, " · ".join(f"{name} ({count:,})" for name, count in explanation.names))
     screen.section("Found by", [lambda f=f: _show_found_by(screen, *f) for f in list(explanation.found_by.items())[:_ROWS]])
+    screen.section("Spellings that our tables know", [lambda k=k: screen.line(1, *_known(k)) for k in explanation.known])
     screen.section("Why they are together, inside documents", [lambda g=g: _show_grouped(screen, g) for g in explanation.grouped])
     screen.section("Why they are together, across documents", [lambda a=a: _show_across(screen, a) for a in explanation.merges])
     screen.section("What the registry and the knowledge base say", [lambda k=k: _show_linked(screen, k) for k in explanation.links])
@@ -644,6 +679,11 @@ def _show_found_by(screen: _Screen, name: str, detectors: Mapping[str, int]) -> 
     screen.line(1, (name, "bold"), "  " + " · ".join(f"{detector} {count:,}" for detector, count in detectors.items()))
 
 
+def _known(row: KnownForm) -> tuple[str | tuple[str, str], ...]:
+    where = f"{row.table}, row {row.row!r}"
+    return (row.name, "bold"), " = ", (row.row, "bold"), f"  {where}: {row.form}", (f", {_many(row.mentions, 'mention')}", "dim")
+
+
 def _show_grouped(screen: _Screen, row: Grouped) -> None:
     under = (" → ", (row.under, "bold")) if row.under else ()
     screen.line(1, (row.name, "bold"), *under, f"  {row.rule}", (f", {_many(row.documents, 'document')}", "dim"))
@@ -655,6 +695,8 @@ def _show_across(screen: _Screen, row: Across) -> None:
     features = "  ".join(f"{k} {_value(v)}" for k, v in sorted(row.features.items()) if k != "names")
     sign = {"merge": " = ", "split": " ≠ "}.get(row.kind, " ? ")
     screen.line(1, (sign.join(row.names), "bold"), f"  {row.verdict}{times}", (f"  {features}" if features else "", "dim"))
+    for known in row.known:
+        screen.line(2, *_known(known))
     for c in row.candidates:
         where = f"  {c['document']}" if c.get("document") else ""
         screen.line(2, f"candidate {c.get('name', c.get('id', ''))}  {_value(c.get('score', ''))}", (where, "dim"))

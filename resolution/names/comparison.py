@@ -10,7 +10,16 @@ from rapidfuzz.distance import OSA, JaroWinkler
 from polyonym.ingest.text.common_words import is_common
 from polyonym.resolution.names.abbreviations import abbreviates, initials
 from polyonym.resolution.names.entity_types import TYPES, compatible, type_of
-from polyonym.resolution.names.normal_forms import demonym_of, is_known_word, is_place_name, is_slip, normalise, sex_of, without_legal_form
+from polyonym.resolution.names.normal_forms import (
+    demonym_of,
+    is_known_word,
+    is_place_name,
+    is_slip,
+    normalise,
+    rows_behind,
+    sex_of,
+    without_legal_form,
+)
 from polyonym.resolution.names.persons import ROMAN, PersonParts, is_given_name, is_initial, is_surname, person_parts, same_given_name
 from polyonym.resolution.names.tables import legal_forms, plain, spellings, squash, words
 
@@ -106,7 +115,8 @@ def _results(a: str, b: str, person: bool, types: Sequence[str]) -> list[NameCom
 def _compare_things(a: str, b: str) -> NameComparison:
     x, y = normalise(a), normalise(b)
     if x == y:
-        return NameComparison(1.0, "same form", (f"both are {x!r}",))
+        rows = [f"{r.form} in {r.table}, row {r.name!r}" for r in dict.fromkeys((*rows_behind(a), *rows_behind(b)))]
+        return NameComparison(1.0, "same form", (f"both are {x!r}", *rows))
     if a.strip().casefold() == b.strip().casefold():
         return NameComparison(0.7, "case", (), ("case tells a word and a name apart",))
     if squash(x) == squash(y) or squash(a) == squash(b) or squash(x.replace("&", "and")) == squash(y.replace("&", "and")):

@@ -2,13 +2,14 @@
 
 import re
 import unicodedata
+from contextvars import ContextVar
 from functools import lru_cache
 
 from rapidfuzz.distance import OSA, Indel
 
 from polyonym.ingest.text.common_words import is_common
 from polyonym.resolution.names.persons import SUFFIXES, is_given_name, is_surname
-from polyonym.resolution.names.tables import abbreviations, honorifics, legal_forms, places, plain, squash, words
+from polyonym.resolution.names.tables import TableRow, abbreviations, honorifics, legal_forms, places, plain, squash, words
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "‛": "'", "´": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
@@ -34,6 +35,29 @@ def normalise(raw: str, person: bool = False) -> str:
             break
         name = step
     return name
+
+
+_rows_used: ContextVar[list[TableRow] | None] = ContextVar("rows_used", default=None)
+
+
+def rows_behind(raw: str, person: bool = False) -> tuple[TableRow, ...]:
+    """The rows of our tables by which a raw name has its normal form, such as "Fed" that of the Federal Reserve; none where the form is made of the
+    name's own words.
+    """
+    used: list[TableRow] = []
+    token = _rows_used.set(used)
+    try:
+        normalise.__wrapped__(raw, person)
+    finally:
+        _rows_used.reset(token)
+    return tuple(dict.fromkeys(used))
+
+
+def _named_by(row: TableRow) -> str:
+    """The name that a row gives to its form; the row is noted where somebody asks for it."""
+    if (used := _rows_used.get()) is not None:
+        used.append(row)
+    return row.name
 
 
 def _once(raw: str, person: bool) -> str:
@@ -75,10 +99,10 @@ def _place(text: str) -> str | None:
     table = places()
     for form in (text, text + "."):  # a recogniser leaves the last dot of "U.S." to the sentence
         if form in table.exact and (form == text or "." in text):
-            return table.exact[form]
+            return _named_by(table.exact[form])
     folded = plain(text)
     if folded in table.folded:
-        return table.folded[folded]
+        return _named_by(table.folded[folded])
     for head in ("state of ", "commonwealth of ", "province of "):
         if folded.startswith(head) and folded.removeprefix(head) in table.names:
             return folded.removeprefix(head)
@@ -99,7 +123,7 @@ def region_of(text: str) -> str | None:
     """The country or state that stands after a place's name ("Massachusetts", "MA", "Mass."), in its normal form, or None."""
     text = _clean(text)
     table = places()
-    found = table.codes.get(text) or _place(text)
+    found = _named_by(table.codes[text]) if text in table.codes else _place(text)
     return found if found in table.names else None
 
 
@@ -118,7 +142,7 @@ def _core(text: str, person: bool) -> str:
     if person:
         text = _turned(text)
     if " " in text:
-        text = _INNER.sub(lambda m: places().exact[m[0].replace(".", "")].title(), text)
+        text = _INNER.sub(lambda m: _named_by(places().exact[m[0].replace(".", "")]).title(), text)
     tokens = plain(text.replace("&", " & ") if " & " in text else text).split()
     if person:
         tokens = _without_honorifics(tokens)
@@ -128,7 +152,7 @@ def _core(text: str, person: bool) -> str:
         if not person and country != tokens[0] and country in places().names and tokens[0] not in places().names:
             tokens[0] = country  # Japan's Finance Ministry
         short = abbreviations()
-        tokens = [short.get(t, t) for t in tokens]
+        tokens = [_named_by(short[t]) if t in short else t for t in tokens]
         if tokens[-1] == "st":
             tokens[-1] = "street"
     joined = " ".join(_initials_joined(tokens))

@@ -157,6 +157,12 @@ def looks_like_person(name: str, labels: Mapping[str, int], count: int) -> bool:
     return " " in name and _looks_like_person(name, labels.get("PERSON", 0) * 2 >= total, vague, count > 1)
 
 
+@cache
+def _full_words() -> frozenset[str]:
+    """The words that have an abbreviation."""
+    return frozenset(row.name for row in abbreviations().values())
+
+
 @lru_cache(maxsize=200_000)
 def _looks_like_person(name: str, called_person: bool, vague: bool, repeated: bool) -> bool:
     parts = person_parts(name)
@@ -179,6 +185,6 @@ def _looks_like_person(name: str, called_person: bool, vague: bool, repeated: bo
         return known or repeated or not any(is_common(t) or t in places().names or t in places().of_demonym for t in parts.words)
     if not known or is_initial(first) or name in places().names:
         return False
-    organisation = words("org_tails.txt") | words("generic_heads.txt") | frozenset(abbreviations().values())
+    organisation = words("org_tails.txt") | words("generic_heads.txt") | _full_words()
     plain_words = any(t in organisation or is_common(t) for t in parts.words[1:])
     return not plain_words and (is_surname(parts.last) or vague)

@@ -37,13 +37,26 @@ def words(file: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
+class TableRow:
+    """A row of a table of names, by the name that it gives to all its forms, with that form which is meant."""
+
+    table: str
+    name: str
+    form: str
+
+
+@dataclass(frozen=True)
 class Places:
-    """Countries, blocs, states, renamed cities; in `exact` also institutions with one well-known short name. `exact` holds forms that count in this spelling only, `folded` those that count in any case."""
+    """Countries, blocs, states, renamed cities; in `exact` also institutions with one well-known short name.
+
+    `exact` holds forms that count in this spelling only, `folded` those that count in any case, `codes` what stands for a state after a town
+    ("MA"), each with its row.
+    """
 
     names: frozenset[str]
-    exact: dict[str, str]
-    folded: dict[str, str]
-    codes: dict[str, str]
+    exact: dict[str, TableRow]
+    folded: dict[str, TableRow]
+    codes: dict[str, TableRow]
     of_demonym: dict[str, str]
 
 
@@ -51,28 +64,29 @@ class Places:
 def places() -> Places:
     """The table of countries, blocs and states."""
     names: list[str] = []
-    exact: dict[str, str] = {}
-    folded: dict[str, str] = {}
-    codes: dict[str, str] = {}
+    exact: dict[str, TableRow] = {}
+    folded: dict[str, TableRow] = {}
+    codes: dict[str, TableRow] = {}
     of_demonym: dict[str, str] = {}
-    for row in rows("countries.tsv"):
-        name, forms, demonyms, postal = [*row, "", "", ""][:4]
+    for cells in rows("countries.tsv"):
+        name, forms, demonyms, postal = [*cells, "", "", ""][:4]
         names.append(name)
         for form in filter(None, forms.split(";")):
+            row = TableRow("countries.tsv", name, form)
             if form == form.upper() and form != form.lower():
-                exact[form] = name
+                exact[form] = row
             elif form.endswith("."):
-                exact[form] = exact[form.capitalize()] = exact[form.upper()] = name
+                exact[form] = exact[form.capitalize()] = exact[form.upper()] = row
             else:
-                folded[plain(form)] = name
+                folded[plain(form)] = row
         for demonym in filter(None, demonyms.split(";")):
             of_demonym[demonym] = name
         for code in filter(None, postal.split(";")):
-            codes[code] = name
+            codes[code] = TableRow("countries.tsv", name, code)
     for name, forms in rows("well_known.tsv"):
-        exact.update(dict.fromkeys(forms.split(";"), name))
+        exact.update((form, TableRow("well_known.tsv", name, form)) for form in forms.split(";"))
     for name, forms in rows("city_forms.tsv"):
-        folded.update((plain(form), name) for form in forms.split(";"))
+        folded.update((plain(form), TableRow("city_forms.tsv", name, form)) for form in forms.split(";"))
     return Places(frozenset(names), exact, folded, codes, of_demonym)
 
 
@@ -146,6 +160,6 @@ def spellings() -> dict[str, int]:
 
 
 @cache
-def abbreviations() -> dict[str, str]:
-    """Abbreviated words inside names, with the word each stands for."""
-    return {row[0]: row[1] for row in rows("abbreviations.tsv")}
+def abbreviations() -> dict[str, TableRow]:
+    """Abbreviated words inside names, each with its row, which gives the word that it stands for."""
+    return {short: TableRow("abbreviations.tsv", word, short) for short, word in rows("abbreviations.tsv")}

@@ -155,11 +155,45 @@ def test_grouping_shows_its_rule_and_the_sentence_with_the_span(connection: Conn
     assert TEXTS["a.txt"][evidence.start : evidence.end] == evidence.marked
 
 
+def test_an_alias_from_a_table_is_told_with_table_and_row(tmp_path: Path) -> None:
+    texts = {
+        "a.txt": "The Fed met.",
+        "b.txt": "The Federal Reserve met.",
+        "c.txt": "The U.S. Army met.",
+        "d.txt": "The United States Army met.",
+    }
+    labels = dict.fromkeys(("Fed", "Federal Reserve", "U.S. Army", "United States Army"), "ORG")
+    with fill(tmp_path / "s.db", texts, labels).connect() as connection:
+        fed, army = one(connection, "Fed"), one(connection, "U.S. Army")
+    (merge,) = fed.merges
+    assert fed.known == merge.known and merge.verdict == "same name"
+    assert [(k.name, k.table, k.row, k.form, k.mentions) for k in fed.known] == [("Fed", "well_known.tsv", "federal reserve", "Fed", 1)]
+    assert "Fed = federal reserve  well_known.tsv, row 'federal reserve': Fed" in printed(fed)
+    assert [(k.name, k.table, k.row) for k in army.known] == [("U.S. Army", "countries.tsv", "united states")]
+
+
+def test_a_name_that_is_its_own_form_rests_on_no_table(connection: Connection) -> None:
+    assert one(connection, "Halden").known == () and one(connection, "Ingrid Halvorsen").known == ()
+
+
 def test_links_show_confidence_and_what_spoke_for_the_item(connection: Connection) -> None:
     (link,) = one(connection, "Halden").links
     assert (link.verdict, link.item, link.documents, link.confidence) == ("link", "ex:halden", 3, 1.0)
     assert link.candidates[0].reasons[0].feature == "registry"
     assert not link.elsewhere
+
+
+def test_of_several_entries_of_one_name_the_one_that_won_is_shown_so(tmp_path: Path) -> None:
+    rivals = [
+        Item("ex:a", "Halden", (), "a town by the sea", ("ORG",), None, None, "registry"),
+        Item("ex:b", "Halden ASA", ("Halden",), "maker of battery cells", ("ORG",), None, None, "registry"),
+    ]
+    with fill(
+        tmp_path / "s.db", {"a.txt": "Halden makes battery cells. Halden grew."}, {"Halden": "ORG"}, rivals[::-1]
+    ).connect() as connection:
+        (link,) = one(connection, "Halden").links
+    assert link.item == "ex:b" and [(c.id, c.won) for c in link.candidates] == [("ex:b", True), ("ex:a", False)]
+    assert link.confidence == link.candidates[0].share > 0.5
 
 
 def test_a_link_to_another_item_than_the_nodes_is_told(tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def report(names: list[str]) -> dict[str, Any]:
         }
         for i, n in enumerate(names)
     ]
-    across = {"kind": "merge", "names": names, "verdict": text, "times": 2, "features": {text: text}, "evidence": [quote]}
+    known = {"name": text, "table": "well_known.tsv", "row": text, "form": text, "documents": 1, "mentions": 2}
+    across = {"kind": "merge", "names": names, "verdict": text, "times": 2, "features": {text: text}, "known": [known], "evidence": [quote]}
     candidate = {"id": text, "won": True, "label": text, "description": text, "score": 1.0, "share": 0.5}
     reasons = [{"feature": text, "value": 1.0, "weight": 0.5}, {"feature": "other", "value": 1.0, "weight": None}]
     link = {
@@ -90,6 +91,7 @@ def report(names: list[str]) -> dict[str, Any]:
     explanation = entities[0] | {
         "description": text,
         "found": "by a name",
+        "known": [known],
         "grouped": [{"name": text, "under": text, "rule": text, "documents": 1, "mentions": 1, "evidence": [quote]}],
         "links": [link | {"candidates": [candidate | {"reasons": reasons}]}],
         "merges": [across | {"candidates": []}],

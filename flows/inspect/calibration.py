@@ -1,5 +1,6 @@
 """Fitting the weights of linking on gold sets, over the names that the default pipelines find in them."""
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,11 +29,11 @@ def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
     Raises WrongUse for a set that cannot be read or has no Wikidata ids.
     """
     held: dict[str, tuple[Document, GoldDocument]] = {}
-    for path in paths:
+    for path, name in _names_of(paths).items():
         for true in read_gold(path):
-            document = Document(f"{path.stem}/{true.doc_id}", str(path), path.name, true.title, settings.default_language, true.text)
+            document = Document(f"{name}/{true.doc_id}", str(path), path.name, true.title, settings.default_language, true.text)
             held.setdefault(true.text, (document, true))
-    if not any(m.has_item for _, true in held.values() for m in true.mentions):
+    if not any(m.has_item for _, true in held.values() for m in true.judged_mentions.values()):
         raise WrongUse("The gold sets hold no Wikidata ids, so that there is nothing to fit links on.")
     pipelines = Pipelines(settings.processes)
     try:
@@ -40,6 +41,12 @@ def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
     finally:
         pipelines.close()
     return [_example(document, true, found[document.document]) for document, true in held.values()]
+
+
+def _names_of(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each gold set: its file's, with a hash of what is in it where several files are called so."""
+    files = Counter(path.stem for path in dict.fromkeys(paths))
+    return {p: p.stem if files[p.stem] == 1 else f"{p.stem}-{hashlib.sha256(p.read_bytes()).hexdigest()[:8]}" for p in dict.fromkeys(paths)}
 
 
 def _mentions(documents: Sequence[Document], settings: Settings, pipelines: Pipelines) -> dict[str, list[Mention]]:
@@ -53,13 +60,13 @@ def _mentions(documents: Sequence[Document], settings: Settings, pipelines: Pipe
 
 def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -> Example:
     names, named = document_names.group(document, found)
-    keys = {trim(true.text, m.start, m.end): m.key if m.has_item else None for m in true.mentions}
+    keys = {span: m.key if m.has_item else None for span, m in true.judged_mentions.items()}
     gold: dict[str, Counter[str | None]] = defaultdict(Counter)
     missed = set(keys)
     for m in named:
         span = trim(true.text, m.start, m.end)
         missed.discard(span)
-        if true.judged[0] <= span[0] and span[1] <= true.judged[1]:
+        if true.judges(*span):
             # A name that the gold leaves out has no item there: this is what teaches when to link nothing.
             gold[m.name][keys.get(span)] += 1
     return Example(document, names, gold, document.source, len(missed))

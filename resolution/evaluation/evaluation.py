@@ -53,13 +53,23 @@ class GoldMention:
 
 @dataclass(frozen=True)
 class GoldDocument:
-    """A document whose mentions are known. What lies outside `judged` (start, end) is not judged."""
+    """A document whose mentions are known. What lies outside `judged` (start, end) is not judged, neither the gold's mentions nor ours."""
 
     doc_id: str
     text: str
     judged: tuple[int, int]
     mentions: tuple[GoldMention, ...]
     title: str = ""
+
+    def judges(self, start: int, end: int) -> bool:
+        """Whether a trimmed span lies where the document is judged."""
+        return self.judged[0] <= start and end <= self.judged[1]
+
+    @property
+    def judged_mentions(self) -> dict[tuple[int, int], GoldMention]:
+        """The mentions where the document is judged, by their trimmed spans; of two with one span the first counts."""
+        by_span = {trim(self.text, m.start, m.end): m for m in reversed(self.mentions)}
+        return {span: by_span[span] for span in sorted(by_span) if self.judges(*span)}
 
 
 @dataclass(frozen=True)
@@ -195,8 +205,8 @@ def read_gold(path: Path) -> list[GoldDocument]:
             if document.doc_id in held:
                 raise WrongUse(f"The gold set {path}, line {number}: the document {document.doc_id!r} stands in it already.")
             held[document.doc_id] = document
-    if not any(d.mentions for d in held.values()):
-        raise WrongUse(f"The gold set {path} holds no mentions.")
+    if not any(d.judged_mentions for d in held.values()):
+        raise WrongUse(f"The gold set {path} holds no mentions that are judged.")
     return list(held.values())
 
 
@@ -280,10 +290,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _match(documents: Mapping[str, GoldDocument], mentions: Iterable[Mapping[str, Any]], seen: set[str]) -> _Matched:
-    gold: dict[Span, GoldMention] = {}
-    for d in documents.values():
-        for m in d.mentions:
-            gold.setdefault((d.doc_id, *trim(d.text, m.start, m.end)), m)
+    gold = {(d.doc_id, *span): m for d in documents.values() for span, m in d.judged_mentions.items()}
     ours: dict[Span, _Ours] = {}
     inside = 0
     for row in mentions:
@@ -297,7 +304,7 @@ def _match(documents: Mapping[str, GoldDocument], mentions: Iterable[Mapping[str
             )
         seen.add(document.doc_id)
         start, end = trim(document.text, row["start"], row["end"])
-        if document.judged[0] <= start and end <= document.judged[1]:
+        if document.judges(start, end):
             inside += 1
             link = row.get("wikidata_id")
             ours[(document.doc_id, start, end)] = _Ours(

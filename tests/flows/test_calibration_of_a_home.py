@@ -46,6 +46,30 @@ def test_names_carry_the_items_of_their_mentions_and_a_text_counts_once(tmp_path
     assert (example.source, example.missed) == (str(first), 0)
 
 
+def test_documents_of_one_id_from_two_files_of_one_name_are_two(tmp_path: Path) -> None:
+    files = []
+    for folder, text in (("a", TEXT), ("b", "Paris was quiet. Barack Obama rested.")):
+        (tmp_path / folder).mkdir()
+        files.append(gold_set(tmp_path / folder, "gold", text, {"Barack Obama": "Q76"}))
+    both = examples(files, Settings(processes=1))
+    assert len({e.document.document for e in both}) == 2
+    assert [sorted(e.gold) for e in both] == [
+        ["angela merkel", "barack obama", "berlin", "merkel", "obama", "paris", "siemens"],
+        ["barack obama", "paris"],
+    ]
+    assert {e.document.document for e in examples(files[::-1], Settings(processes=1))} == {e.document.document for e in both}
+
+
+def test_gold_outside_the_judged_span_is_neither_missed_nor_learnt(tmp_path: Path) -> None:
+    text = "Angela Merkel spoke. Zorblax was absent, and so was Quux."
+    file = gold_set(tmp_path, "a", text, {"Angela Merkel": "Q567", "absent": "Q1", "Quux": "Q2"})
+    row = json.loads(file.read_text())
+    file.write_text(json.dumps(row | {"evaluation_span": [0, 20]}))
+    (example,) = examples([file], Settings(processes=1))
+    assert {name: dict(counts) for name, counts in example.gold.items()} == {"angela merkel": {"Q567": 1}}
+    assert example.missed == 0
+
+
 def test_the_curve_counts_what_the_sources_offer(tmp_path: Path) -> None:
     held = examples([gold_set(tmp_path, "a", TEXT, KEYS)], Settings(processes=1))
     items = [Item("Q567", "Angela Merkel", types=("PERSON",)), Item("Q76", "Barack Obama", types=("PERSON",)), Item("Q9", "Berlin")]

@@ -102,9 +102,10 @@ def test_documents_are_met_by_name_last_part_and_stem(name: str) -> None:
 
 def test_only_the_judged_span_counts() -> None:
     start = mention("Bank of Ur")[0]
-    judged = GoldDocument("d", TEXT, (start, len(TEXT)), GOLD.mentions[2:])
-    scores = against_gold([judged], OURS).scores
-    assert (scores.mentions, scores.found, scores.exact) == (2, 1.0, 1.0)
+    part, whole = (GoldDocument("d", TEXT, (start, len(TEXT)), mentions) for mentions in (GOLD.mentions[2:], GOLD.mentions))
+    scores = against_gold([part], OURS).scores
+    assert (scores.mentions, scores.gold_mentions, scores.found, scores.exact) == (2, 2, 1.0, 1.0)
+    assert against_gold([whole], OURS) == against_gold([part], OURS), "the gold's own mentions outside of it do not count either"
 
 
 def test_errors_come_by_what_they_cost() -> None:

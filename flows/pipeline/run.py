@@ -1,6 +1,6 @@
 """One run: what its stages share, from the opened home to the changes that it records."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import Engine
 
 from polyonym.flows.home import history
-from polyonym.flows.home.history import Change
 from polyonym.flows.home.home import Home
 from polyonym.flows.home.knowledge import Knowledge
 from polyonym.flows.home.progress import Timings
@@ -86,11 +85,6 @@ class Run:
     @cached_property
     def knowledge(self) -> Knowledge:
         return Knowledge(self.home, self.settings, self.engine)
-
-    def record(self, changes: Sequence[Change]) -> None:
-        """Add to the history what this run changed."""
-        with self.engine.begin() as connection:
-            history.record(connection, self.number, changes)
 
     def end(self, status: str) -> None:
         """Close the run, and what it opened."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from polyonym.flows.home import history
 from polyonym.flows.home.history import Change
 from polyonym.flows.home.settings import Settings
 from polyonym.flows.pipeline.run import Run
@@ -21,18 +22,17 @@ def divide(run: Run, advance: Callable[[int], None]) -> None:
         graph = communities.read_graph(connection)
         before = communities.load(connection)
     partition = communities.compute(graph, None if run.divides_afresh else before, run.settings.community_size)
+    was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
+    changes = [
+        *(Change("community-new", i) for i in sorted(now.keys() - was.keys())),
+        *(Change("community-gone", i) for i in sorted(was.keys() - now.keys())),
+        *(Change("community-changed", i) for i in sorted(now.keys() & was.keys()) if now[i] != was[i]),
+    ]
     with run.engine.begin() as connection:
         communities.store(connection, partition)
         see(connection, "communities", made_from)
+        history.record(connection, run.number, changes)  # at once: a run that is killed in between would never tell of them
     advance(len(partition.communities))
-    was, now = ({c.community_id: c.content for c in p.communities} for p in (before, partition))
-    run.record(
-        [
-            *(Change("community-new", i) for i in sorted(now.keys() - was.keys())),
-            *(Change("community-gone", i) for i in sorted(was.keys() - now.keys())),
-            *(Change("community-changed", i) for i in sorted(now.keys() & was.keys()) if now[i] != was[i]),
-        ]
-    )
 
 
 def summary_key(settings: Settings) -> str:

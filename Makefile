@@ -12,7 +12,7 @@ DEMO_HOME ?= demo-home
 PACKAGES := flows graph ingest resolution
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: install demo test check crash bench-coats clean
+.PHONY: docs install demo test check crash bench-coats clean
 
 install: .venv/installed
 
@@ -47,3 +47,6 @@ check: install
 
 clean:
 	rm -rf .venv $(DEMO_HOME) build *.egg-info
+
+docs: install
+	$(BIN)/python docs/make_cli.py

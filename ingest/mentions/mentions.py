@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
-from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, titles_before, whole_number, word_list
+from polyonym.ingest.mentions.addresses import addresses, named_addresses
+from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, whole_number, word_list
 from polyonym.ingest.mentions.gazetteer import Matcher, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
 from polyonym.ingest.mentions.recognition import Recognition, read, recognise
@@ -37,7 +38,8 @@ class Mention:
     `name` is the text as a reader sees it: on one line, divided words joined, without invisible characters (see ingest.text.view).
     `title` are the titles right before it, which are no part of it ("Mrs.", "former Prime Minister" without "former").
     `detectors` says who found it, sorted: "ner:PIPELINE" (a recogniser), "run" (proper-noun tags; "run:PIPELINE" of a second
-    pipeline), "repeat" (a name found elsewhere in the document), "surname" (of a person found there), "pattern" (given by the user).
+    pipeline), "address" (a display name before an e-mail address), "repeat" (a name found elsewhere in the document), "surname" (of a
+    person found there), "pattern" (given by the user).
     """
 
     document: str
@@ -131,6 +133,7 @@ def find_mentions(
     if second is not None:
         voters.append((second.name, _of_document(where, second)))
     finder.add_recognised(voters)
+    finder.add_addressed()
     if patterns is not None:
         finder.add_patterns(patterns)
     finder.add_repeats()
@@ -260,6 +263,24 @@ class _Finder:
             return span
         return None
 
+    def add_addressed(self) -> None:
+        """The display names before e-mail addresses; what a recogniser saw in an address is none."""
+        for start, end in addresses(self._text):
+            for other in self._overlapping(start, end):
+                before = self._text[other.start : start].rstrip(" \n<([\"'")
+                if before:
+                    other.end = other.start + len(before)
+                else:
+                    self._remove(other)
+        for named in named_addresses(self._text):
+            others = self._overlapping(named.start, named.address_end)
+            recognised = {(other.start, other.end): other.label for other in others}
+            for other in others:
+                self._remove(other)
+            label = recognised.get((named.start, named.end), "ORG") if named.label == "ORG" else named.label
+            if label in self._labels:
+                self._insert(_Found(named.start, named.end, label, {"address"}))
+
     def add_patterns(self, patterns: Matcher) -> None:
         for start, end, label in patterns.find(self._words):
             others = self._overlapping(start, end)
@@ -322,6 +343,9 @@ class _Finder:
 
     def _insert(self, found: _Found) -> None:
         self._found.insert(bisect_left(self._found, found.start, key=lambda f: f.start), found)
+
+    def _remove(self, found: _Found) -> None:
+        del self._found[bisect_left(self._found, found.start, key=lambda f: f.start)]
 
     def result(self) -> list[Mention]:
         starts = [s for s, _ in self._sentences]

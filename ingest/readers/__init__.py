@@ -9,7 +9,7 @@ from pathlib import Path
 from polyonym.ingest.readers import csv, docx, eml, epub, html, jsonl, mbox, md, msg, odf, parquet, pdf, pptx, rtf, txt
 from polyonym.ingest.readers.content import Attached, Content, open_content, read_content
 from polyonym.ingest.readers.encodings import NotText
-from polyonym.ingest.readers.mail import DEEPEST, Mail, documents
+from polyonym.ingest.readers.mail import DEEPEST, Mail, documents, iso_date
 from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
 from polyonym.ingest.readers.tables import Layout, Row, Table, is_named_by_content, read_rows
 
@@ -208,7 +208,7 @@ def _message(message: mbox.Stored, options: ReaderOptions, depth: int) -> Iterat
 
 
 def _with_attachments(mail: Mail, options: ReaderOptions, depth: int) -> Iterator[Read | Unreadable]:
-    """The documents of a mail: its own text, and what is in its attachments. Pictures within its text are passed over."""
+    """The documents of a mail: its own text, and what is in its attachments, with when it was sent. Pictures within its text are passed over."""
     for part in documents(mail):
         if not isinstance(part, Attached):
             yield part
@@ -217,6 +217,8 @@ def _with_attachments(mail: Mail, options: ReaderOptions, depth: int) -> Iterato
                 yield Unreadable(part.name, f"attached to mails attached to each other more than {DEEPEST} deep")
                 continue
             for result in _documents(part, options, [], depth + 1):
+                if isinstance(result, Read) and (sent := iso_date(mail.headers)):
+                    result = replace(result, metadata={"sent": sent, **result.metadata})
                 yield replace(result, suffix="/".join(filter(None, (part.name, result.suffix))))
 
 

@@ -7,7 +7,6 @@ import re
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
-from pathlib import PurePosixPath
 
 from polyonym.ingest.readers.content import Attached
 from polyonym.ingest.readers.encodings import NotText, decode
@@ -112,15 +111,14 @@ def _part(part: "Message[str, str]", depth: int) -> Mail:
     if kind.startswith("multipart/"):
         return _part(_with_boundary(part), depth)
     name = file_name(_decoded(_eight_bit(_file_name(part))))
-    for_itself = bool(name) and part.get_content_disposition() == "attachment"
-    if kind in _TEXTS and not for_itself:
+    for_itself = part.get_content_disposition() == "attachment"
+    if kind in _TEXTS and not (for_itself and name):
         text = _content(part)
         mail.blocks.append(html_text(text) if kind == "text/html" else text)
     elif kind in _LOCKED:
         mail.unreadable.append(Unreadable(name or "message", "encrypted: needs its recipient's key"))
     elif kind not in _SIGNATURES:
-        if not PurePosixPath(name).suffix:
-            name = (name or "attachment") + (_SUFFIXES.guess_extension(kind) or ".bin")
+        name = name or "attachment" + (_SUFFIXES.guess_extension(kind) or ".bin")
         mail.attachments.append(Attached(name, _bytes(part), for_itself))
     return mail
 
@@ -185,7 +183,33 @@ def _content(part: "Message[str, str]") -> str:
     text = text_of(_bytes(part), part.get_content_charset() or "utf-8")
     if rest.strip():
         text = f"{text}\n{text_of(rest, 'utf-8')}" if text else text_of(rest, "utf-8")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if str(_parameter(part, "format")).lower() == "flowed":
+        return _unwrapped(text, str(_parameter(part, "delsp")).lower() == "yes")
+    return text
+
+
+def _parameter(part: "Message[str, str]", name: str) -> object:
+    try:
+        return part.get_param(name)
+    except (ValueError, LookupError):
+        return None
+
+
+def _unwrapped(text: str, without_blank: bool) -> str:
+    """A text whose lines go on in the next one where they end with a blank (RFC 3676), with its paragraphs whole again."""
+    paragraphs: list[tuple[str, str]] = []  # marks of quoting, words
+    goes_on = False
+    for line in text.split("\n"):
+        marks = line[: len(line) - len(line.lstrip(">"))]
+        words = line[len(marks) :].removeprefix(" ")
+        if goes_on and paragraphs[-1][0] == marks and words != "-- ":
+            before = paragraphs.pop()[1]
+            paragraphs.append((marks, (before.removesuffix(" ") if without_blank else before) + words))
+        else:
+            paragraphs.append((marks, words))
+        goes_on = words.endswith(" ") and words != "-- "
+    return "\n".join(f"{marks} {words}".rstrip() if marks else words for marks, words in paragraphs)
 
 
 def text_of(data: bytes, charset: str) -> str:

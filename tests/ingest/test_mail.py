@@ -72,8 +72,10 @@ def test_a_message_and_its_attachments(tmp_path: Path) -> None:
         "plan.png": "[unsupported format .png: have its text recognised and saved as .pdf or .txt]",
         "größe (2).txt": "attached again",
     }
-    first = results[0]
+    first, second = results[:2]
     assert isinstance(first, Read)
+    assert isinstance(second, Read)
+    assert (second.title, second.metadata) == ("größe", {"sent": "2023-01-09T15:00:43-06:00"})
     assert first.title == "Übernahme of Acme"
     assert first.metadata == {
         "from": "Ann <ann@example.org>",
@@ -248,6 +250,14 @@ def test_a_footer_behind_encoded_lines_and_an_encoding_that_is_not_used(tmp_path
         == "Acme grows, größer than ever.\n_____\ngrid mailing list"
     )
     assert body(read(tmp_path / "a.eml", head + "Not encoded at all.\n")) == "Not encoded at all."
+
+
+def test_paragraphs_that_flow_are_whole(tmp_path: Path) -> None:
+    head = f"{HEAD}\nContent-Type: text/plain; charset=utf-8; format=flowed"
+    flowed = "Acme and Velmora \nEnergy grow.\nSo they say.\n> Karin \n> Holm \n>> said \n>> so.\n\n-- \nAnn\n stuffed"
+    expected = "Acme and Velmora Energy grow.\nSo they say.\n> Karin Holm\n>> said so.\n\n-- \nAnn\nstuffed"
+    assert body(read(tmp_path / "a.eml", f"{head}\n\n{flowed}")) == expected
+    assert body(read(tmp_path / "a.eml", f"{head}; delsp=yes\n\nVel \nmora grows.")) == "Velmora grows."
 
 
 def test_what_is_encrypted_says_so(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
 from polyonym.ingest.mentions.addresses import addresses, named_addresses
-from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, whole_number, word_list
+from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, titles_before, whole_number, word_list
 from polyonym.ingest.mentions.gazetteer import Matcher, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
 from polyonym.ingest.mentions.recognition import Recognition, read, recognise

@@ -125,7 +125,7 @@ def _mentions(connection: Connection, owners: Owners) -> Iterator[tuple[str, Pro
 
 def _related(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
     for r in entity_relations(connection, owners):
-        told = orjson.dumps([{"document": d, "start": s, "end": e} for d, s, e in r.evidence]).decode()
+        told = orjson.dumps([{"document": d, "start": s, "end": e} for d, s, e, _ in r.evidence]).decode()
         ends = {"source": r.source, "target": r.target}
         yield r.source, {**ends, "type": r.type, "predicate": r.predicate, "weight": r.weight, "evidence": told}
 

@@ -36,26 +36,31 @@ evidence = Table(
     Column("predicate", Text, nullable=False),
     Column("start_at", Integer, nullable=False),
     Column("end_at", Integer, nullable=False),
+    Column("sentence", Text, nullable=False),
     info={"owners": ("source", "target")},
 )
-"""Every piece of evidence that relates two entities, as the documents' relations and names say: kept up to date by `gather`."""
+"""Every piece of evidence that relates two entities, as the documents' relations and names say: kept up to date by `gather`.
+
+A sentence that several documents hold, a mail and those that quote it for instance, is one piece of evidence in all of them: pieces
+are counted by their `sentence`. So the count does not depend on which document came first, and stays while one that holds it is left.
+"""
 
 _RESTS_ON = (relations, mention_names, memberships, entities)
 
 
 @dataclass(frozen=True, slots=True)
 class EntityRelation:
-    """`evidence` has (document, start, end) for every piece, in order."""
+    """`evidence` has (document, start, end, sentence) for every piece, in order; `weight` says how many sentences these are."""
 
     source: str
     target: str
     type: str
     predicate: str
-    evidence: tuple[tuple[str, int, int], ...]
+    evidence: tuple[tuple[str, int, int, str], ...]
 
     @property
     def weight(self) -> int:
-        return len(self.evidence)
+        return len({sentence for *_, sentence in self.evidence})
 
 
 def gather(connection: Connection) -> None:
@@ -94,23 +99,24 @@ def entity_relations(connection: Connection, sources: Collection[str] | None = N
     """Relations between entities (those that start at `sources`), ascending by source, target, type, predicate."""
     e = evidence.c
     order = [by_code_point(connection, column) for column in (e.source, e.target, e.type, e.predicate, e.document)]
-    columns = (e.source, e.target, e.type, e.predicate, e.document, e.start_at, e.end_at)
+    columns = (e.source, e.target, e.type, e.predicate, e.document, e.start_at, e.end_at, e.sentence)
     rows = rows_of(connection, select(*columns).order_by(*order, e.start_at, e.end_at), e.source, sources)
     for (source, target, type_, predicate), pieces in groupby(rows, key=itemgetter(0, 1, 2, 3)):
-        yield EntityRelation(source, target, type_, predicate, tuple(map(itemgetter(4, 5, 6), pieces)))
+        yield EntityRelation(source, target, type_, predicate, tuple(map(itemgetter(4, 5, 6, 7), pieces)))
 
 
 def relation_weights(connection: Connection) -> dict[Relation, int]:
     """The weights of all `entity_relations`, in no order."""
     e = evidence.c
-    statement = select(e.source, e.target, e.type, e.predicate, func.count()).group_by(e.source, e.target, e.type, e.predicate)
+    count = func.count(e.sentence.distinct())
+    statement = select(e.source, e.target, e.type, e.predicate, count).group_by(e.source, e.target, e.type, e.predicate)
     return {(source, target, type_, predicate): weight for source, target, type_, predicate, weight in rows_of(connection, statement)}
 
 
 def ties_among(connection: Connection, entity_ids: Sequence[str]) -> dict[tuple[str, str], int]:
     """How many pieces of evidence tie each two of these entities (a few hundred at most), the smaller id first."""
     e = evidence.c
-    statement = select(e.source, e.target, func.count()).group_by(e.source, e.target)
+    statement = select(e.source, e.target, func.count(e.sentence.distinct())).group_by(e.source, e.target, e.type, e.predicate)
     ties: dict[tuple[str, str], int] = defaultdict(int)
     for source, target, weight in connection.execute(statement.where(e.source.in_(entity_ids), e.target.in_(entity_ids))):
         ties[min(source, target), max(source, target)] += weight
@@ -138,6 +144,7 @@ def _told_by_mentions(connection: Connection) -> Select[Any]:
         func.coalesce(r.predicate, "").label("predicate"),
         r.start_at,
         r.end_at,
+        r.sentence,
     )
     return select(*columns).select_from(joined).where(a != b)
 
@@ -155,7 +162,7 @@ def _replace_demonyms(connection: Connection) -> None:
     insert_rows(connection, evidence, (dict(zip(e.keys(), row, strict=True)) for row in sorted(wanted - held)))
 
 
-def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str, str, int, int]]:
+def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str, str, int, int, str]]:
     """The rows of `evidence` that tie peoples to countries."""
     m = memberships.c
     bearers = select(m.name, m.entity_id).distinct().join_from(memberships, entities, m.entity_id == entities.c.entity_id)
@@ -172,7 +179,7 @@ def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str,
     first = _first_mentions(connection, {people: names[people] for people, _ in tied})
     for people, place in tied:
         for document, start, end in first[people]:
-            yield document, people, place, DEMONYM, "", start, end
+            yield document, people, place, DEMONYM, "", start, end, document
 
 
 def _first_mentions(connection: Connection, names: Mapping[str, Collection[str]]) -> dict[str, list[tuple[str, int, int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from dataclasses import replace as replace_fields
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -38,6 +39,7 @@ class Relation:
 
     `type` is co_occurs (no direction: the earlier mention is the source), is_a, causes, contains, precedes, attributed_to or
     related_to. `predicate` is for related_to what the words say, in lemmas ("acquire", "not work for", "executive of"), else empty.
+    `sentence` is a hash of the words that it was read in, the same in every document that holds or quotes them.
     """
 
     document: str
@@ -49,6 +51,7 @@ class Relation:
     predicate: str
     start: int
     end: int
+    sentence: str = ""
 
 
 relations = Table(
@@ -63,6 +66,7 @@ relations = Table(
     Column("predicate", Text, nullable=False),
     Column("start_at", Integer, nullable=False),
     Column("end_at", Integer, nullable=False),
+    Column("sentence", Text, nullable=False),
     info={"owners": ("document",)},
 )
 
@@ -103,10 +107,12 @@ def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapp
     found: set[Relation] = set()
     view = view_of(document.text)
     for (start, end), held in _by_sentence(mentions):
-        found.update(_co_occurrences(document.document, start, end, held))
+        of_sentence = list(_co_occurrences(document.document, start, end, held))
         if _is_parsed(start, end, held):
             payload = parses[content_hash(_seen(view, start, end))]
-            found.update(_Sentence(document, view, start, held, payload).relations())
+            of_sentence += _Sentence(document, view, start, held, payload).relations()
+        words = content_hash(" ".join(_seen(view, start, end).split()))[:16] if of_sentence else ""
+        found.update(replace_fields(r, sentence=words) for r in of_sentence)
     return sorted(found, key=astuple)
 
 
@@ -420,4 +426,4 @@ def load(connection: Connection, documents: Sequence[str] | None = None) -> Iter
     )
     for row in rows:
         spans = (row.source_start, row.source_end, row.target_start, row.target_end)
-        yield Relation(row.document, *spans, row.type, row.predicate, row.start_at, row.end_at)
+        yield Relation(row.document, *spans, row.type, row.predicate, row.start_at, row.end_at, row.sentence)

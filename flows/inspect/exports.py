@@ -123,7 +123,7 @@ def _relations(connection: Connection) -> Iterator[Row]:
             "type": r.type,
             "predicate": r.predicate,
             "weight": r.weight,
-            "evidence": [{"document": d, "start": s, "end": e} for d, s, e in r.evidence],
+            "evidence": [{"document": d, "start": s, "end": e} for d, s, e, _ in r.evidence],
         }
 
 

@@ -71,7 +71,7 @@ def test_evidence_is_every_span_in_order(engine: Engine) -> None:
 
 def test_relations_of_an_entity_with_itself_or_without_entity_are_left_out(engine: Engine) -> None:
     fill(engine, {"a.txt": [1, 1, 2]})
-    row = {"document": "a.txt", "type": "co_occurs", "predicate": "", "start_at": 0, "end_at": 9}
+    row = {"document": "a.txt", "type": "co_occurs", "predicate": "", "start_at": 0, "end_at": 9, "sentence": "s"}
     with engine.begin() as connection:
         lost = {"source_start": 100, "source_end": 107, "target_start": 0, "target_end": 7}
         connection.execute(insert(relations), {**row, **lost})

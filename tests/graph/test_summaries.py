@@ -68,7 +68,15 @@ def put_document(engine: Engine, document: str, text: str, chunk_sentences: int 
             for name in PEOPLE:
                 for match in re.finditer(re.escape(name), text[start:end]):
                     at = {"document": document, "start": start + match.start(), "end": start + match.end()}
-                    row = {"document": document, "start_at": at["start"], "end_at": at["end"], "text": name, "label": "ORG"}
+                    row = {
+                        "document": document,
+                        "start_at": at["start"],
+                        "end_at": at["end"],
+                        "text": name,
+                        "label": "ORG",
+                        "name": name,
+                        "title": "",
+                    }
                     insert_rows(connection, mentions, [row | {"sentence_start": start, "sentence_end": end, "detectors": ["ner"]}])
                     insert_rows(connection, mention_names, [at | {"name": name, "ordinal": 0}])
                     named.add(name)

@@ -39,3 +39,31 @@ def test_united_with_its_country_a_people_has_no_relation_to_it(make_place: Make
     place.write({"a.txt": "German firms left Germany."})
     place.ingest()
     assert demonyms(place) == [] and len(place.export("entities")) == 1
+
+
+MAIL = "From: Nora Feld <nora@example.org>\nTo: Tomas Lind <tomas@example.org>\n\n"
+SAID = "Acme met the lawyers of Boltwerk in the harbour on Monday, and both were content."
+
+
+def weight(place: Place) -> tuple[int, int]:
+    """The weight of Acme's company with Boltwerk, and in how many places it is shown."""
+    (row,) = [r for r in place.export("relations") if r["type"] == "co_occurs"]
+    return row["weight"], len(row["evidence"])
+
+
+def test_what_a_mail_quotes_is_no_new_evidence(make_place: MakePlace) -> None:
+    """In whatever order the mails came, and when the quoted one is deleted the quotation stands for itself."""
+    place = make_place(names={"Acme": "ORG", "Boltwerk": "ORG"}, fast=True)
+    quoting = f"{MAIL}I agree.\n\n> Acme met the lawyers of\n> Boltwerk in the harbour on\n> Monday, and both were content.\n"
+    place.write({"b.eml": quoting})
+    place.ingest()
+    assert weight(place) == (1, 1)
+    place.write({"a.eml": MAIL + SAID})
+    place.ingest()
+    assert weight(place) == (1, 2)
+    place.write({"c.eml": f"{MAIL}Acme left Boltwerk."})
+    place.ingest()
+    assert weight(place) == (2, 3)
+    (place.source / "a.eml").unlink()
+    place.ingest()
+    assert weight(place) == (2, 2)

@@ -15,13 +15,13 @@ from typing import Any
 
 from cronsim import CronSim, CronSimError
 
-from polyonym.flows.home import history as runs
+from polyonym.flows.home import history
 from polyonym.flows.home.history import RunRecord
 from polyonym.flows.home.home import Home
 from polyonym.flows.home.progress import console
 from polyonym.flows.home.settings import load_settings
 from polyonym.flows.orchestration import environment
-from polyonym.flows.orchestration.server import prefect_server
+from polyonym.flows.orchestration.server import drop_late_runs, prefect_server
 from polyonym.ingest.errors import Stop, WrongUse
 
 _EVERY = re.compile(r"(\d+)([smhd])")
@@ -99,27 +99,6 @@ def hash_of(path: Path) -> int:
     return zlib.crc32(str(path).encode())
 
 
-def drop_late_runs(deployment: str, but: str | None = None) -> int:
-    """Cancel the deployment's runs that are overdue (all but the one of this id); returns how many there were."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import (
-        DeploymentFilter,
-        DeploymentFilterName,
-        FlowRunFilter,
-        FlowRunFilterState,
-        FlowRunFilterStateName,
-    )
-    from prefect.states import Cancelled
-
-    late = FlowRunFilter(state=FlowRunFilterState(name=FlowRunFilterStateName(any_=["Late", "AwaitingConcurrencySlot"])))
-    of_ours = DeploymentFilter(name=DeploymentFilterName(any_=[deployment]))
-    with get_client(sync_client=True) as client:
-        found = [r for r in client.read_flow_runs(flow_run_filter=late, deployment_filter=of_ours) if str(r.id) != but]
-        for run in found:
-            client.set_flow_run_state(run.id, Cancelled(message="Overdue: caught up by one run for all."), force=True)
-    return len(found)
-
-
 def _run_once(parameters: dict[str, Any]) -> None:
     """One run in a process of its own, as the schedule's runs are."""
     code = "import sys, json; from polyonym.flows.orchestration.schedule import catch_up; catch_up(json.loads(sys.argv[1]))"
@@ -157,4 +136,4 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 def _history(home: Home, config: str | None) -> list[RunRecord]:
     engine = home.open(load_settings(home.path, Path(config) if config else None))
     with engine.connect() as connection:
-        return runs.load(connection)
+        return history.load(connection)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from polyonym.flows.home import failures, interrupts, progress
 from polyonym.flows.home.home import Home
 from polyonym.flows.orchestration.flows import ingest_and_summarize
-from polyonym.flows.orchestration.schedule import drop_late_runs
+from polyonym.flows.orchestration.server import drop_late_runs
 from polyonym.ingest.errors import HomeHeld
 
 

@@ -86,3 +86,24 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     return port
+
+
+def drop_late_runs(deployment: str, but: str | None = None) -> int:
+    """Cancel the deployment's runs that are overdue (all but the one of this id); returns how many there were."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        DeploymentFilter,
+        DeploymentFilterName,
+        FlowRunFilter,
+        FlowRunFilterState,
+        FlowRunFilterStateName,
+    )
+    from prefect.states import Cancelled
+
+    late = FlowRunFilter(state=FlowRunFilterState(name=FlowRunFilterStateName(any_=["Late", "AwaitingConcurrencySlot"])))
+    of_ours = DeploymentFilter(name=DeploymentFilterName(any_=[deployment]))
+    with get_client(sync_client=True) as client:
+        found = [r for r in client.read_flow_runs(flow_run_filter=late, deployment_filter=of_ours) if str(r.id) != but]
+        for run in found:
+            client.set_flow_run_state(run.id, Cancelled(message="Overdue: caught up by one run for all."), force=True)
+    return len(found)

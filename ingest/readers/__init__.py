@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from polyonym.ingest.readers import csv, docx, eml, epub, html, jsonl, mbox, md, msg, odf, parquet, pdf, pptx, rtf, txt
+from polyonym.ingest.readers import csv, docx, eml, epub, html, json, mbox, md, msg, odf, parquet, pdf, pptx, rtf, spreadsheet, txt, xml
 from polyonym.ingest.readers.content import Attached, Content, open_content, read_content
 from polyonym.ingest.readers.encodings import NotText
 from polyonym.ingest.readers.mail import DEEPEST, Mail, documents, iso_date
@@ -49,15 +49,20 @@ _FORMATS = {
     ".msg": "msg",
     ".csv": "csv",
     ".tsv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
+    **dict.fromkeys((".json", ".geojson"), "json"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     ".parquet": "parquet",
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "spreadsheet"),
+    **dict.fromkeys((".xml", ".rss", ".atom"), "xml"),
 }
-_GZIPPED = {"txt", "md", "html", "eml", "mbox", "csv", "jsonl", "parquet"}
+_GZIPPED = {"txt", "md", "html", "eml", "mbox", "csv", "json", "jsonl", "parquet", "xml"}
 _TABLES: dict[str, Callable[[Content, int], Iterable[Table | Read]]] = {
     "csv": lambda file, limit: [csv.table(file, limit)],
-    "jsonl": lambda file, limit: [jsonl.table(file, limit)],
+    "json": json.contents,
+    "jsonl": json.lines,
     "parquet": lambda file, limit: [parquet.table(file)],
+    "spreadsheet": spreadsheet.tables,
+    "xml": xml.contents,
 }
 _WHOLE = {"txt": txt.read, "md": md.read, "html": html.read, "pdf": pdf.read, "rtf": rtf.read}
 _OFFICE = {"docx": docx.read, "pptx": pptx.read, "odf": odf.read}

@@ -40,7 +40,7 @@ _NUMBER = re.compile(
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
 _CLOCK = r"(?:,?[ T]+\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\s?(?:[ap]m)?\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?)?"
 _DATE = re.compile(
-    r"(?:\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?(?:\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?[ -]{_MONTH},?[ -]\d{{2,4}}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|{_MONTH} \d{{4}}){_CLOCK}",
     re.IGNORECASE,
 )
@@ -112,7 +112,7 @@ def _kind_of_text(value: str) -> str:
         return ""
     if low in _FLAGS:
         return "flag"
-    if not text[0].isalpha() or text[-1].isdigit() or any(c.isdigit() for c in text):
+    if any(c.isdigit() for c in text):
         if _DATE.fullmatch(text):
             return "date"
         if _NUMBER.fullmatch(text):
@@ -144,7 +144,7 @@ def choose(rows: Sequence[Mapping[str, Any]], options: ReaderOptions) -> Columns
         text = tuple(name for name in names if name in named)
         alone = len(text) == 1
     else:
-        prose = _prose(rows, others, [name for name in words if name != title], kinds)
+        prose = _prose(rows, others, words, title, kinds)
         text, alone = ((prose,), True) if prose else (tuple(words), False)
     if not text and all(name in kinds for name in names):
         raise SetAside(f"no column of texts; columns: {_listed(names)}")
@@ -161,13 +161,15 @@ def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     return min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
 
 
-def _prose(rows: Sequence[Mapping[str, Any]], names: list[str], words: list[str], kinds: Mapping[str, str]) -> str | None:
-    """The column that is the text by itself: one of a customary name that holds sentences, or beside which none carries words; else the only
-    one with words if it holds sentences; else the only one of long texts."""
+def _prose(
+    rows: Sequence[Mapping[str, Any]], names: list[str], words: list[str], title: str | None, kinds: Mapping[str, str]
+) -> str | None:
+    """The column that is the text by itself: one of a customary name that holds sentences, or beside which none but the title carries words;
+    else the only one with words if it holds sentences; else the only one of long texts."""
     for name in _in_order(names, TEXT_NAMES):
         if not any(isinstance(cell := row.get(name), str) and cell for row in rows):
             continue
-        if words in ([], [name]) or (kinds.get(name) == "words" and _holds_sentences(rows, name)):
+        if not set(words) - {name, title} or (kinds.get(name) == "words" and _holds_sentences(rows, name)):
             return name
     if len(words) == 1 and _holds_sentences(rows, words[0]):
         return words[0]

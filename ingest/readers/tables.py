@@ -159,6 +159,11 @@ class _Documents:
         return "\n".join(lines), used
 
 
+def record(cells: Mapping[str, Any]) -> list[str]:
+    """A text of all values with words, one "column: value" a line."""
+    return [line for name, value in cells.items() if kind_of(value) == "words" for line in _lines(name, value)]
+
+
 def _lines(name: str, value: Any) -> list[str]:
     """A cell as lines of a text: several for what is nested."""
     if isinstance(value, dict):

@@ -110,17 +110,22 @@ def identity(kind: NodeKind | EdgeKind, id_: str) -> dict[str, Any]:
 def write_statement(kind: NodeKind | EdgeKind, verb: str, mark: str = "") -> str:
     """Cypher that writes `$rows` of one kind; `verb` is MATCH (all are there) or MERGE (who knows).
 
-    `mark` is a label that every node of ours bears beside its own, in a store that knows such.
+    In a store that may hold other data too, `mark` tells our nodes from it: each bears, beside its own label, `mark` and `mark` before
+    its label (Document, Polyonym, PolyonymDocument). Statements that write go by the last, so that nobody else's nodes are meant.
     """
-    start = f"UNWIND $rows AS row {verb} {_node(kind, mark)}" if isinstance(kind, NodeKind) else f"{_ends(kind)} {verb} {_edge(kind)}"
+    if isinstance(kind, EdgeKind):
+        start = f"{_ends(kind, mark)} {verb} {_edge(kind)}"
+    else:
+        labels = f" ON CREATE SET x:{kind.label}:{mark}" if mark and verb == "MERGE" else ""
+        start = f"UNWIND $rows AS row {verb} {_node(kind, mark)}{labels}"
     return start + (" SET " + ", ".join(f"x.`{name}` = row.`{name}`" for name in kind.content) if kind.content else "")
 
 
-def delete_statement(kind: NodeKind | EdgeKind) -> str:
-    """Cypher that deletes `$rows` of one kind; what is not there is passed over."""
+def delete_statement(kind: NodeKind | EdgeKind, mark: str = "") -> str:
+    """Cypher that deletes `$rows` of one kind; what is not there is passed over. `mark` is as for `write_statement`."""
     if isinstance(kind, NodeKind):
-        return f"UNWIND $rows AS row MATCH {_node(kind, '')} DETACH DELETE x"
-    return f"{_ends(kind)} MATCH {_edge(kind)} DELETE x"
+        return f"UNWIND $rows AS row MATCH {_node(kind, mark)} DETACH DELETE x"
+    return f"{_ends(kind, mark)} MATCH {_edge(kind)} DELETE x"
 
 
 def read_statement(kind: NodeKind | EdgeKind, mark: str = "") -> str:
@@ -134,12 +139,12 @@ def read_statement(kind: NodeKind | EdgeKind, mark: str = "") -> str:
 
 
 def _node(kind: NodeKind, mark: str) -> str:
-    return f"(x:{kind.label}{f':{mark}' if mark else ''} {{id: row.id}})"
+    return f"(x:{mark}{kind.label} {{id: row.id}})"
 
 
-def _ends(kind: EdgeKind) -> str:
+def _ends(kind: EdgeKind, mark: str) -> str:
     # Two MATCH clauses: written as one with a comma, the embedded store computes the cross product.
-    return f"UNWIND $rows AS row MATCH (a:{kind.source} {{id: row.source}}) MATCH (b:{kind.target} {{id: row.target}})"
+    return f"UNWIND $rows AS row MATCH (a:{mark}{kind.source} {{id: row.source}}) MATCH (b:{mark}{kind.target} {{id: row.target}})"
 
 
 def _edge(kind: EdgeKind) -> str:

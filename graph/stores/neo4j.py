@@ -1,7 +1,8 @@
 """Neo4j as the graph store, over Bolt.
 
-Every node of ours has the label `Polyonym` beside its own: a database that holds other data as well keeps it, whatever
-its labels are. Every batch is a transaction of its own, and harmless to repeat, so a server that goes away and comes back
+Every node of ours has the label `Polyonym` beside its own, and a third, such as `PolyonymDocument`, by which it is written and on
+which constraints and indexes lie: a database that holds other data as well keeps it, whatever its labels and ids are, and nothing
+of ours binds that data. Every batch is a transaction of its own, and harmless to repeat, so a server that goes away and comes back
 during a load costs some waiting.
 """
 
@@ -17,9 +18,11 @@ from polyonym.ingest.store.database import without_password
 
 OURS = "Polyonym"
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
-_DELETED_AT_ONCE = 10_000
+_AT_ONCE = 10_000
 _LONGEST_PAUSE = 5.0
 _ASKING = 10.0  # seconds that a question waits for a server that is away; a load waits for as long as `patience` says
+_LABELS = tuple(kind.label for kind in (*NODES, MARKER))
+_MARKS = (OURS, *(f"{OURS}{label}" for label in _LABELS))
 _INDEXES = (("Entity", "name"), ("Entity", "wikidata_id"), ("Chunk", "document"))
 
 T = TypeVar("T")
@@ -59,20 +62,33 @@ class Neo4j:
         if fresh:
             # The marker first: if this is cut short, the next load sees none and starts over as well.
             self._write(f"MATCH (x:{MARKER.label}:{OURS}) DETACH DELETE x")
-            self._empty(f"MATCH (:{OURS})-[x]->() WITH x LIMIT {_DELETED_AT_ONCE} DELETE x RETURN count(*) AS count")
-            self._empty(f"MATCH (x:{OURS}) WITH x LIMIT {_DELETED_AT_ONCE} DETACH DELETE x RETURN count(*) AS count")
-        for kind in (*NODES, MARKER):
-            name = f"polyonym_{kind.label.lower()}_id"
-            self._write(f"CREATE CONSTRAINT {name} IF NOT EXISTS FOR (x:{kind.label}) REQUIRE x.id IS UNIQUE")
+            self._empty(f"MATCH (:{OURS})-[x]->() WITH x LIMIT {_AT_ONCE} DELETE x RETURN count(*) AS count")
+            self._empty(f"MATCH (x:{OURS}) WITH x LIMIT {_AT_ONCE} DETACH DELETE x RETURN count(*) AS count")
+        self._replace_bare_schema()
+        for label in _LABELS:
+            name = f"polyonym_own_{label.lower()}_id"
+            self._write(f"CREATE CONSTRAINT {name} IF NOT EXISTS FOR (x:{OURS}{label}) REQUIRE x.id IS UNIQUE")
         for label, name in _INDEXES:
-            self._write(f"CREATE INDEX polyonym_{label.lower()}_{name} IF NOT EXISTS FOR (x:{label}) ON (x.{name})")
-        self._write(
-            f"MERGE (x:{MARKER.label}:{OURS} {{id: $home}}) SET x.version = $version", {"home": marker.home, "version": marker.version}
-        )
+            self._write(f"CREATE INDEX polyonym_own_{label.lower()}_{name} IF NOT EXISTS FOR (x:{OURS}{label}) ON (x.{name})")
+        self._write(write_statement(MARKER, "MERGE", OURS), {"rows": [{"id": marker.home, "version": marker.version}]})
+
+    def _replace_bare_schema(self) -> None:
+        """Take back what earlier versions made on labels that other data may bear too, and give their nodes the labels of ours alone."""
+        constraints = {f"polyonym_{label.lower()}_id": label for label in _LABELS}
+        indexes = [f"polyonym_{label.lower()}_{name}" for label, name in _INDEXES]
+        present = {row["name"] for row in self._fetch("SHOW INDEXES YIELD name RETURN name", self.patience)}  # a constraint has one
+        for name in present.intersection(indexes):
+            self._write(f"DROP INDEX {name} IF EXISTS")
+        for name, label in constraints.items():
+            if name in present:
+                self._empty(
+                    f"MATCH (x:{label}:{OURS}) WHERE NOT x:{OURS}{label} WITH x LIMIT {_AT_ONCE} SET x:{OURS}{label} RETURN count(*) AS count"
+                )
+                self._write(f"DROP CONSTRAINT {name} IF EXISTS")
 
     def apply(self, verb: str, kind: NodeKind | EdgeKind, rows: list[dict[str, Any]]) -> None:
         """Write rows of one kind, in a transaction of their own; "new" may be there already, from a load that died."""
-        self._write(delete_statement(kind) if verb == "gone" else write_statement(kind, "MERGE", OURS), {"rows": rows})
+        self._write(delete_statement(kind, OURS) if verb == "gone" else write_statement(kind, "MERGE", OURS), {"rows": rows})
 
     def finish(self) -> None:
         """Nothing: every batch was durable when it was acknowledged."""
@@ -179,7 +195,7 @@ def _value(value: Any) -> Any:
     import neo4j
 
     if isinstance(value, neo4j.graph.Node):
-        return node((label for label in value.labels if label != OURS), dict(value))
+        return node((label for label in value.labels if label not in _MARKS), dict(value))
     if isinstance(value, neo4j.graph.Relationship):
         return relationship(value.type, dict(value))
     if isinstance(value, neo4j.graph.Path):

@@ -283,31 +283,74 @@ def test_answers_are_the_same_from_both_stores_and_plain(engine: Engine, store: 
 # Neo4j alone
 
 
-def test_a_database_with_other_data_keeps_it(engine: Engine, neo4j: Neo4jServer) -> None:
+_THEIRS = (
+    "CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Entity {id: 'e01', name: 'Not ours'}), (:Document {id: 'a.txt'}), (:Document {id: 'a.txt'})"
+)
+_SHAPE = "MATCH (x) WHERE NOT x:Polyonym RETURN labels(x)[0] AS label, x.id, COUNT {(x)--()} AS degree ORDER BY label, x.id"
+
+
+@pytest.fixture
+def shared(neo4j: Neo4jServer) -> Iterator[Neo4j]:
+    """A database in which other data has labels like ours and, what we never allow among our own, ids like ours, twice."""
     store = connect(neo4j)
-    store._write("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Entity {id: 'foreign', name: 'Not ours'})")
+    store._write(_THEIRS)
     try:
-        fill(engine, THREE)
-        load(engine, store, "home")
-        assert held_by(store) == wanted_of(engine)
-        load(engine, store, "home", start_over=True)
-        fill(engine, {})
-        load(engine, store, "home")
-        assert store.counts() == Counts(1, 0)
-        assert store.query("MATCH (:Person {name: 'Ada'})-[:KNOWS]->(x:Entity) RETURN x.name").rows == [["Not ours"]]
+        yield store
     finally:
         store._write("MATCH (x) DETACH DELETE x")
         store.close()
 
 
-def test_constraints_and_indexes_are_made(engine: Engine, neo4j: Neo4jServer) -> None:
+def test_a_database_with_other_data_keeps_it(engine: Engine, shared: Neo4j) -> None:
+    before = shared.query(_SHAPE).rows
+    assert before == [["Document", "a.txt", 0], ["Document", "a.txt", 0], ["Entity", "e01", 1], ["Person", None, 1]]
+    for texts in (THREE, OTHER):
+        fill(engine, texts)
+        load(engine, shared, "home")
+        assert held_by(shared) == wanted_of(engine)
+        assert shared.query(_SHAPE).rows == before
+    load(engine, shared, "home", start_over=True)
+    fill(engine, {})
+    load(engine, shared, "home")
+    assert shared.counts() == Counts(1, 0)
+    assert shared.query(_SHAPE).rows == before
+    assert shared.query("MATCH (:Person {name: 'Ada'})-[:KNOWS]->(x:Entity) RETURN x.name").rows == [["Not ours"]]
+
+
+def test_our_constraints_and_indexes_bind_nobody_else(engine: Engine, shared: Neo4j) -> None:
+    load(engine, shared, "home")
+    shared._write(
+        "CREATE (:Entity {id: 'x'}), (:Entity {id: 'x'}), (:Chunk {document: 'long' + reduce(t = '', _ IN range(1, 9000) | t + 'x')})"
+    )
+    constraints = shared.query("SHOW CONSTRAINTS YIELD labelsOrTypes, properties RETURN labelsOrTypes[0], properties[0]").rows
+    assert sorted(constraints) == [[f"Polyonym{label}", "id"] for label in ("Chunk", "Community", "Document", "Entity", "Home")]
+    indexes = shared.query("SHOW INDEXES YIELD labelsOrTypes, properties RETURN labelsOrTypes[0], properties[0]").rows
+    assert ["PolyonymEntity", "name"] in indexes
+
+
+def test_the_constraints_of_earlier_versions_go_and_those_of_others_stay(engine: Engine, neo4j: Neo4jServer) -> None:
     store = connect(neo4j)
+    fill(engine, THREE)
     load(engine, store, "home")
-    constraints = store.query("SHOW CONSTRAINTS YIELD labelsOrTypes, properties RETURN labelsOrTypes[0], properties[0]").rows
-    assert sorted(constraints) == [[label, "id"] for label in ("Chunk", "Community", "Document", "Entity", "Home")]
-    indexes = store.query("SHOW INDEXES YIELD labelsOrTypes, properties RETURN labelsOrTypes[0], properties[0]").rows
-    assert ["Entity", "name"] in indexes
-    store.close()
+    for label in ("Document", "Chunk", "Entity", "Community", "Home"):  # as earlier versions made them
+        store._write(f"MATCH (x:{label}:Polyonym) REMOVE x:Polyonym{label}")
+        store._write(f"DROP CONSTRAINT polyonym_own_{label.lower()}_id")
+        store._write(f"CREATE CONSTRAINT polyonym_{label.lower()}_id FOR (x:{label}) REQUIRE x.id IS UNIQUE")
+    store._write("CREATE INDEX polyonym_entity_name FOR (x:Entity) ON (x.name)")
+    store._write("CREATE CONSTRAINT theirs FOR (x:Document) REQUIRE x.number IS UNIQUE")
+    try:
+        fill(engine, OTHER)
+        written = load(engine, store, "home")
+        assert 0 < written.nodes < sum(len(rows) for kind, rows in wanted_of(engine).items() if not kind.isupper())  # not started over
+        assert held_by(store) == wanted_of(engine)
+        counts = store.counts()
+        assert counts.nodes + counts.relationships == 1 + sum(map(len, wanted_of(engine).values()))
+        names = {row[0] for kind in ("CONSTRAINTS", "INDEXES") for row in store.query(f"SHOW {kind} YIELD name RETURN name").rows}
+        assert {name for name in names if name.startswith("polyonym") and "_own_" not in name} == set()
+        assert "theirs" in names
+    finally:
+        store._write("DROP CONSTRAINT theirs")
+        store.close()
 
 
 @pytest.mark.slow

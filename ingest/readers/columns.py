@@ -9,6 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from polyonym.ingest.readers.column_dates import days_come_first, is_moment
 from polyonym.ingest.readers.result import ReaderOptions, SetAside, one_line
 
 ID_LENGTH = 500
@@ -55,6 +56,7 @@ class Columns:
 
     `names` are the columns that the beginning shows, in order, `kinds` what those hold that hold anything there. `text` are those that
     make a row's text: one that stands `alone`, unaltered, or all that carry words. With `closed`, no others may join them further on.
+    `day_first` is how the numbers of dates are meant.
     """
 
     names: Mapping[str, None]
@@ -65,6 +67,7 @@ class Columns:
     id: str | None
     title: str | None
     date: str | None
+    day_first: bool | None
 
 
 def plain_name(name: Any) -> str:
@@ -137,8 +140,9 @@ def choose(rows: Sequence[Mapping[str, Any]], options: ReaderOptions) -> Columns
     others = [name for name in others if name != identity]
     title = _first(others, TITLE_NAMES)
     day = _setting("date", options.date_columns, others, names) or next(
-        (name for name in _in_order(others, DATE_NAMES) if kinds.get(name) == "date"), None
+        (name for name in _in_order(others, DATE_NAMES) if _holds_dates(rows, name, kinds)), None
     )
+    day_order = days_come_first(row.get(day) for row in rows) if day else None
     words = [name for name in others if kinds.get(name) == "words" and name != day and not is_index(name)]
     if named:
         text = tuple(name for name in names if name in named)
@@ -150,7 +154,7 @@ def choose(rows: Sequence[Mapping[str, Any]], options: ReaderOptions) -> Columns
         raise SetAside(f"no column of texts; columns: {_listed(names)}")
     if not alone and title is None:
         title = _first(words, NAME_NAMES)
-    return Columns(dict.fromkeys(names), kinds, text, alone, bool(named), identity, title, day)
+    return Columns(dict.fromkeys(names), kinds, text, alone, bool(named), identity, title, day, day_order)
 
 
 def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
@@ -159,6 +163,11 @@ def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     if kinds["words"] * 3 >= kinds.total() > 0:
         return "words"
     return min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
+
+
+def _holds_dates(rows: Sequence[Mapping[str, Any]], name: str, kinds: Mapping[str, str]) -> bool:
+    numbers = [row[name] for row in rows if kinds.get(name) == "number" and kind_of(row.get(name)) == "number"]
+    return kinds.get(name) == "date" or (bool(numbers) and all(map(is_moment, numbers)))
 
 
 def _prose(

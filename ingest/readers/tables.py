@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from typing import Any
 
+from polyonym.ingest.readers.column_dates import iso_date
 from polyonym.ingest.readers.columns import Columns, choose, id_of, is_index, is_nothing, kind_of
 from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, clean_metadata, one_line
 
@@ -133,7 +134,11 @@ class _Documents:
         if not isinstance(title, str) or kind_of(title) == "address":  # an address says nothing about the text
             title = ""
         left_out = self._left_out | used | ({columns.title} if title else set())
-        return Read(suffix, one_line(title), text, clean_metadata((name, value) for name, value in cells.items() if name not in left_out))
+        metadata = clean_metadata((name, value) for name, value in cells.items() if name not in left_out)
+        if columns.date and not is_nothing(cells.get(columns.date)):
+            day = cells[columns.date]
+            metadata["date"] = iso_date(day, columns.day_first) or one_line(str(day), 100)
+        return Read(suffix, one_line(title), text, metadata)
 
     def _name(self, wanted: str) -> str:
         """A name that no row has yet: that which is wanted, with a number where rows are the same."""

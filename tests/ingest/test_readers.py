@@ -651,6 +651,26 @@ def test_what_was_found_out_about_a_table_is_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("cells", "dates"),
+    [
+        (["2024-03-04", "2024/3/4", "20240304", "2024-03-04 09:30:00"], ["2024-03-04", "2024-03-04", "2024-03-04", "2024-03-04T09:30:00"]),
+        (["4.3.2024", "04.03.24"], ["2024-03-04", "2024-03-04"]),
+        (["4/3/2024", "31/3/2024"], ["2024-03-04", "2024-03-31"]),
+        (["3/4/2024", "3/31/2024 9:30"], ["2024-03-04", "2024-03-31T09:30"]),
+        (["3/4/2024", "5/5/2024"], ["3/4/2024", "2024-05-05"]),
+        (["4 March 2024", "n/a"], ["4 March 2024", None]),
+        ([1709544600, 1709544600000], ["2024-03-04T09:30:00+00:00"] * 2),
+    ],
+)
+def test_a_date_column_gives_each_row_its_date(tmp_path: Path, cells: list[Any], dates: list[str | None]) -> None:
+    rows = [{"name": "Karin Holm", "born": "1.1.1970", "published": cell} for cell in cells]
+    results = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert [r.metadata.get("date") for r in results if isinstance(r, Read)] == dates
+    named = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)), ReaderOptions(date_columns=("born",)))
+    assert {r.metadata["date"] for r in named if isinstance(r, Read)} == {"1970-01-01"}
+
+
 @pytest.mark.parametrize("name", ["id", "supplier_id", "supplierId", "uuid", "url"])
 def test_ids_are_told_by_their_names(tmp_path: Path, name: str) -> None:
     rows = [{"name": "Hartmann Werke", name: "https://a.example/1"}, {"name": "Nordkabel", name: "https://a.example/2"}]

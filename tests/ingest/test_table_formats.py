@@ -146,7 +146,10 @@ def test_the_items_of_a_feed_are_rows(tmp_path: Path) -> None:
     )
     results = read(tmp_path / "a.rss", f"<rss><channel><title>The North</title>{items}</channel></rss>")
     assert results[0] == Read(
-        "https://a.example/1", "News 1", "title: News 1\ndescription: Velmora won order 1", {"pubDate": "Mon, 02 Dec 2024 10:00:00 GMT"}
+        "https://a.example/1",
+        "News 1",
+        "title: News 1\ndescription: Velmora won order 1",
+        {"pubDate": "Mon, 02 Dec 2024 10:00:00 GMT", "date": "2024-12-02T10:00:00+00:00"},
     )
     assert results[2] == Read("", "The North", "The North")
 

@@ -24,7 +24,8 @@ from coat_files import FILE_COATS, aligned
 from polyonym.flows.inspect import exports
 from polyonym.flows.pipeline import ingesting
 from polyonym.flows.pipeline.run import Run
-from polyonym.resolution.evaluation import evaluation
+from polyonym.resolution.evaluation.evaluation import against_gold
+from polyonym.resolution.evaluation.gold import read_gold
 
 ROOT = Path(__file__).resolve().parents[1]
 Gold = dict[str, Any]
@@ -213,7 +214,7 @@ def rows_of(home: Path, source: Path) -> tuple[dict[str, str], list[dict[str, An
 def score(gold: list[Gold], rows: Iterable[Row], work: Path) -> Any:
     file = work / "gold.jsonl"
     write(file, gold)
-    return evaluation.against_gold(evaluation.read_gold(file), rows).scores
+    return against_gold(read_gold(file), rows).scores
 
 
 def write(file: Path, gold: Iterable[Gold]) -> None:

@@ -31,7 +31,8 @@ from polyonym.flows.pipeline import scanning
 from polyonym.flows.pipeline.run import Run
 from polyonym.flows.pipeline.stages import ENTITIES, LINKS, MENTIONS, NAMES, do_stage
 from polyonym.ingest.text.embedding import Embedder
-from polyonym.resolution.evaluation import evaluation
+from polyonym.resolution.evaluation.evaluation import against_gold
+from polyonym.resolution.evaluation.gold import read_gold
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
 
 SETS = (
@@ -94,7 +95,7 @@ def ingest(gold: Path, base: Path, home: Path) -> list[Row]:
 
 
 def report(name: str, who: str, gold: Path, rows: list[Row]) -> None:
-    found = evaluation.against_gold(evaluation.read_gold(gold), rows).scores
+    found = against_gold(read_gold(gold), rows).scores
     links = f"{found.accuracy:6.3f}{found.wrong80:8.3f}{found.link[2]:7.3f}" if found.link and found.accuracy is not None else ""
     print(
         f"{name:<24}{who:<10}{found.found:7.3f}{found.exact:7.3f} | {found.b3[2]:6.3f}{found.pair[2]:7.3f}{100 * found.redundant:6.1f}%{100 * found.fused:6.1f}% | {links}",

@@ -75,6 +75,16 @@ decisions = Table(
 )
 
 
+def by_strength(merges: Iterable[Decision]) -> list[Decision]:
+    """Merges across documents, those on most evidence first: by verdict, then those of more names, documents and margin."""
+
+    def key(d: Decision) -> tuple[Any, ...]:
+        documents, margin = (float(d.features.get(k) or 0.0) for k in ("documents", "margin"))
+        return (MergeVerdict(d.verdict).weakness, -len(d.names), -documents, -margin, d.names, d.scope)
+
+    return sorted(merges, key=key)
+
+
 def replace(connection: Connection, scopes: Sequence[str], made: Iterable[Decision]) -> None:
     """Withdraw the decisions of these scopes, store the ones made now."""
     delete_where_in(connection, decisions.c.scope, sorted(set(scopes)))

@@ -29,7 +29,10 @@ from polyonym.ingest.errors import ExitCode, WrongUse
 if TYPE_CHECKING:
     from polyonym.graph.check import Finding
     from polyonym.resolution.evaluation.calibration import Bin
-    from polyonym.resolution.evaluation.evaluation import Error, GoldAudit, Part, Scores, Standing
+    from polyonym.resolution.evaluation.errors import Error, Part
+    from polyonym.resolution.evaluation.evaluation import GoldEvaluation
+    from polyonym.resolution.evaluation.scores import Scores
+    from polyonym.resolution.evaluation.standing import Standing
 
 ShareOption = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 when it is not kept (needs --gold).")]
 _ERRORS_SHOWN = 15
@@ -84,7 +87,9 @@ def audit(
     from polyonym.flows.inspect import exports
     from polyonym.flows.report import audit_page
     from polyonym.flows.report.report import swap
-    from polyonym.resolution.evaluation import evaluation
+    from polyonym.resolution.evaluation.evaluation import against_gold
+    from polyonym.resolution.evaluation.gold import read_gold
+    from polyonym.resolution.evaluation.standing import standing
 
     gates = [
         ("B³ F", "b3", min_b3, True),
@@ -96,17 +101,17 @@ def audit(
     asked = [gate for gate in gates if gate[2] is not None]
     if asked and gold is None:
         raise WrongUse("A gate needs a gold set: give one with --gold FILE.")
-    true = evaluation.read_gold(gold) if gold else None
+    true = read_gold(gold) if gold else None
     with reading(home, config) as (it, connection):
-        standing = evaluation.standing(connection)
-        found = evaluation.against_gold(true, exports.export(connection, "mentions")) if true else None
+        without_gold = standing(connection)
+        found = against_gold(true, exports.export(connection, "mentions")) if true else None
     broken = _broken(found.scores, asked) if found else []
-    told = {"standing": asdict(standing), "gold": asdict(found) if found else None, "broken": broken}
+    told = {"standing": asdict(without_gold), "gold": asdict(found) if found else None, "broken": broken}
     swap(it.home.audit, audit_page.render(told | {"gold_set": gold.name if gold else None}).encode())
     if as_json:
         print_json(told)
     else:
-        _show(standing, found)
+        _show(without_gold, found)
         out.print(f"\nPage: {escape(str(it.home.audit))}")
     if broken:
         console.print(f"[bold red]polyonym:[/bold red] gate broken: {escape('; '.join(broken))}", soft_wrap=True)
@@ -126,7 +131,7 @@ def _broken(scores: "Scores", asked: Sequence[tuple[str, str, float | None, bool
     return broken
 
 
-def _show(standing: "Standing", found: "GoldAudit | None") -> None:
+def _show(standing: "Standing", found: "GoldEvaluation | None") -> None:
     print_table("Nodes and links", ("what", "count"), ((what, getattr(standing, key)) for key, what in _COUNTED.items()), right=(1,))
     if standing.weakest:
         out.print()
@@ -182,7 +187,7 @@ def calibrate(
     from polyonym.flows.home.knowledge import Knowledge
     from polyonym.flows.inspect import calibration
     from polyonym.resolution.evaluation.calibration import fit, save_weights
-    from polyonym.resolution.evaluation.evaluation import read_gold
+    from polyonym.resolution.evaluation.gold import read_gold
 
     it = opened(home, config)
     knowledge = Knowledge(it.home, it.settings, it.engine)

@@ -14,7 +14,7 @@ from polyonym.ingest.mentions.mentions import LABELS, Mention, Recogniser
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.text.documents import Document
 from polyonym.resolution.evaluation.calibration import Bin, Example, gold_of, reliability
-from polyonym.resolution.evaluation.evaluation import GoldDocument, read_gold, trim
+from polyonym.resolution.evaluation.gold import GoldDocument, read_gold, trim
 from polyonym.resolution.linking.candidates import CandidateSource
 from polyonym.resolution.linking.pools import pools
 from polyonym.resolution.linking.ranking import Weights, confidence, confidence_features

@@ -9,7 +9,7 @@ _ERRORS = 200
 
 
 def render(audit: Mapping[str, Any]) -> str:
-    """The page of an audit: {standing, gold (or None), broken, gold_set}, as polyonym.resolution.evaluation.evaluation's dataclasses become in JSON."""
+    """The page of an audit: {standing, gold (or None), broken, gold_set}, as the dataclasses of polyonym.resolution.evaluation become in JSON."""
     gold, standing = audit["gold"], audit["standing"]
     links = [("linked", standing["links"]), ("nothing fits", standing["nils"]), ("in doubt", standing["abstentions"])]
     return rendering.render(

@@ -23,8 +23,7 @@ from polyonym.ingest.sources import table_layouts
 from polyonym.ingest.store.tables import select_where_in
 from polyonym.ingest.text import chunks, documents
 from polyonym.resolution import decisions, entities
-from polyonym.resolution.decisions import Decision
-from polyonym.resolution.evaluation.evaluation import by_strength
+from polyonym.resolution.decisions import Decision, by_strength
 from polyonym.resolution.linking.ranking import Weights
 
 LARGEST, EXPLAINED, MERGES, COMMUNITIES, PICTURED, CHANGES = 40, 20, 15, 60, 60, 40

@@ -20,17 +20,10 @@ from typer.testing import CliRunner
 
 from polyonym.flows.cli import app, quality  # noqa: F401  (it registers the command)
 from polyonym.ingest.errors import WrongUse
-from polyonym.resolution.decisions import Decision
-from polyonym.resolution.evaluation.evaluation import (
-    GoldAudit,
-    GoldDocument,
-    GoldMention,
-    against_gold,
-    by_strength,
-    read_gold,
-    standing,
-    trim,
-)
+from polyonym.resolution.decisions import Decision, by_strength
+from polyonym.resolution.evaluation.evaluation import GoldEvaluation, against_gold
+from polyonym.resolution.evaluation.gold import GoldDocument, GoldMention, read_gold, trim
+from polyonym.resolution.evaluation.standing import standing
 from polyonym.resolution.judgements.judgements import Judgement, Reference
 from polyonym.resolution.linking.candidates import Item
 
@@ -211,7 +204,7 @@ def reference() -> ModuleType:
     return module
 
 
-def as_reference(audit: GoldAudit) -> dict[str, Any]:
+def as_reference(audit: GoldEvaluation) -> dict[str, Any]:
     return {k: v for k, v in json.loads(json.dumps(dataclasses.asdict(audit.scores))).items() if v is not None}
 
 

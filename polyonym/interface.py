@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Engine
 
 from polyonym.flows.home.home import Home as HomeFolder
 from polyonym.flows.home.settings import Settings, load_settings
-from polyonym.flows.inspect import explain, exports, search
-from polyonym.flows.inspect.explain import Explanation
+from polyonym.flows.inspect import explain, explanation_text, exports, search
+from polyonym.flows.inspect.explanation import Explanation
 from polyonym.flows.inspect.search import Hit
 from polyonym.flows.pipeline import corrections
 from polyonym.flows.pipeline.loading import open_graph
@@ -114,7 +114,7 @@ class Explanations(list[Explanation]):
         console = Console(highlight=False, width=120)
         with console.capture() as shown:
             for explanation in self:
-                explain.show(explanation, console)
+                explanation_text.show(explanation, console)
         return shown.get()
 
 

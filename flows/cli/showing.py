@@ -253,23 +253,23 @@ def explain(
 ) -> None:
     """Why these are the same: an entity's names, why each was put there, what was nearly merged, and which candidates lost."""
     from polyonym.flows.home.knowledge import configured_weights
-    from polyonym.flows.inspect import explain
+    from polyonym.flows.inspect import explain, explanation, explanation_text
 
     with reading(home, config) as (it, connection):
         weights = configured_weights(it.settings)
         if other is not None:
             between = explain.explain_two(connection, what, other, weights)
             if as_json:
-                print_json(explain.two_as_json(between))
+                print_json(explanation.two_as_json(between))
             else:
-                explain.show_two(between, out)
+                explanation_text.show_two(between, out)
             return
-        found = explain.explain(connection, what, weights)
+        explained = explain.explain(connection, what, weights)
     if as_json:
-        print_json([explain.as_json(e) for e in found])
+        print_json([explanation.as_json(e) for e in explained])
     else:
-        for explanation in found:
-            explain.show(explanation, out)
+        for one in explained:
+            explanation_text.show(one, out)
 
 
 @app.command()

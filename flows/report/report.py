@@ -14,7 +14,9 @@ from polyonym.flows.home.home import Home
 from polyonym.flows.home.knowledge import configured_weights
 from polyonym.flows.home.settings import load_settings
 from polyonym.flows.inspect import overview
-from polyonym.flows.inspect.explain import Quotes, as_json, explain_ids
+from polyonym.flows.inspect.explain import explain_ids
+from polyonym.flows.inspect.explanation import as_json
+from polyonym.flows.inspect.quotes import Quotes
 from polyonym.graph import communities
 from polyonym.graph.communities import Community
 from polyonym.graph.relations import ties_among

@@ -10,18 +10,10 @@ from rich.console import Console
 from small_state import fill
 from sqlalchemy import Connection
 
-from polyonym.flows.inspect.explain import (
-    MOST,
-    Between,
-    Explanation,
-    as_json,
-    explain,
-    explain_ids,
-    explain_two,
-    show,
-    show_two,
-    two_as_json,
-)
+from polyonym.flows.inspect.entity_lookup import MOST
+from polyonym.flows.inspect.explain import explain, explain_ids, explain_two
+from polyonym.flows.inspect.explanation import Between, Explanation, as_json, two_as_json
+from polyonym.flows.inspect.explanation_text import show, show_two
 from polyonym.ingest.errors import WrongUse
 from polyonym.resolution import decisions, entities, identity
 from polyonym.resolution.decisions import Decision

@@ -8,7 +8,8 @@ import pytest
 from small_state import fill
 from sqlalchemy import Connection
 
-from polyonym.flows.inspect.explain import Explanation, explain_ids
+from polyonym.flows.inspect.explain import explain_ids
+from polyonym.flows.inspect.explanation import Explanation
 from polyonym.flows.inspect.exports import all_decisions
 from polyonym.resolution import entities
 from polyonym.resolution.decisions import Decision

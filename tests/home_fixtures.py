@@ -33,7 +33,7 @@ from polyonym.flows.pipeline import loading, refresh, repair, scanning
 from polyonym.flows.pipeline.run import Run
 from polyonym.flows.pipeline.stages import OF_COMMUNITIES, PROJECTIONS, STAGES, do_stage, load_projection
 from polyonym.graph import vectors
-from polyonym.graph.check import Finding
+from polyonym.graph.check.finding import Finding
 from polyonym.graph.relations import SYMMETRIC
 from polyonym.graph.stores.model import EDGES, NODES, EdgeKind, NodeKind, edge_id
 from polyonym.graph.stores.store import Counts, Marker

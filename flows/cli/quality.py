@@ -27,7 +27,7 @@ from polyonym.flows.home.progress import console
 from polyonym.ingest.errors import ExitCode, WrongUse
 
 if TYPE_CHECKING:
-    from polyonym.graph.check import Finding
+    from polyonym.graph.check.finding import Finding
     from polyonym.resolution.evaluation.calibration import Bin
     from polyonym.resolution.evaluation.errors import Error, Part
     from polyonym.resolution.evaluation.evaluation import GoldEvaluation

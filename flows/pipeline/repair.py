@@ -13,17 +13,11 @@ from polyonym.flows.pipeline import loading, reading, refresh
 from polyonym.flows.pipeline.run import Run
 from polyonym.flows.pipeline.stages import GRAPH, STAGES
 from polyonym.graph import load, vectors
-from polyonym.graph.check import (
-    OTHER,
-    TOO_MANY,
-    Finding,
-    altered_documents,
-    check_graph,
-    check_index,
-    check_state,
-    left_documents,
-    unsound_documents,
-)
+from polyonym.graph.check.finding import Finding
+from polyonym.graph.check.projections import OTHER, TOO_MANY, check_graph, check_index
+from polyonym.graph.check.references import left_documents
+from polyonym.graph.check.state import check_state
+from polyonym.graph.check.texts import altered_documents, unsound_documents
 from polyonym.graph.communities import communities, members
 from polyonym.graph.relations import gather
 from polyonym.ingest.errors import Damaged

@@ -16,7 +16,7 @@ from polyonym.flows.home.home import Home, Opened
 from polyonym.flows.home.interrupts import Interrupted
 from polyonym.flows.home.settings import load_settings
 from polyonym.flows.pipeline import corrections as correcting
-from polyonym.graph.check import check_state
+from polyonym.graph.check.state import check_state
 from polyonym.ingest.errors import WrongUse
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.judgements import Judgement

@@ -8,7 +8,9 @@ from graph_state import connect, fill, flip, held_by, new_state, spoil, wanted_o
 from small_state import fill as resolved_state
 from sqlalchemy import Connection, Engine, text
 
-from polyonym.graph.check import Finding, check_graph, check_index, check_state
+from polyonym.graph.check.finding import Finding
+from polyonym.graph.check.projections import check_graph, check_index
+from polyonym.graph.check.state import check_state
 from polyonym.graph.load import load
 from polyonym.graph.stores.embedded import Embedded
 from polyonym.graph.stores.store import GraphStore

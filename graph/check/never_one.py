@@ -1,0 +1,46 @@
+"""Promise 4 for every entity: its Wikidata ids, its registry ids, its types, and what people have judged different. One that is broken is a fault of ours."""
+
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import Connection
+
+from polyonym.graph.check.finding import Finding, findings
+from polyonym.resolution.clustering.clusters import firm_type
+from polyonym.resolution.clustering.resolve import load_units
+from polyonym.resolution.entities import load_memberships
+from polyonym.resolution.judgements import judgements
+from polyonym.resolution.names.entity_types import compatible
+from polyonym.resolution.within_document.document_entities import Unit
+
+
+def wrongly_one(connection: Connection) -> Iterator[Finding]:
+    """Promise 4, for every entity: its Wikidata ids, its registry ids, its types, and what people have judged different."""
+    of = {(m.document, m.name): m.entity_id for m in load_memberships(connection)}
+    units: dict[str, list[Unit]] = {}
+    everything = []
+    for unit in load_units(connection, None):
+        everything.append(unit)
+        for entity in sorted({of[name.document, name.name] for name in unit.names if (name.document, name.name) in of}):
+            units.setdefault(entity, []).append(unit)
+    yield from findings("state", "entities of several Wikidata ids", (e for e in sorted(units) if len(_wikidata(units[e])) > 1), False)
+    registered = (e for e in sorted(units) if len({u.registry_id for u in units[e] if u.registry_id}) > 1 and not _same_item(units[e]))
+    yield from findings("state", "entities of several registry ids", registered, False)
+    yield from findings("state", "entities of types that cannot go together", (e for e in sorted(units) if _types_clash(units[e])), False)
+    apart = judgements.constraints(judgements.load(connection), everything).different
+    owners = {unit.key: of.get((unit.document, unit.head)) for unit in everything}
+    torn = sorted({str(owners[a]) for a, b in apart if owners[a] is not None and owners[a] == owners[b]})
+    yield from findings("state", "entities of names that were judged different", torn, False)
+
+
+def _wikidata(units: Iterable[Unit]) -> set[str]:
+    return {u.wikidata_id for u in units if u.wikidata_id}
+
+
+def _same_item(units: Iterable[Unit]) -> bool:
+    """Whether all that have a registry id have one and the same Wikidata id as well."""
+    return len({u.wikidata_id or u.registry_id for u in units if u.registry_id}) == 1
+
+
+def _types_clash(units: Iterable[Unit]) -> bool:
+    types = sorted({firm_type(u) for u in units})
+    return any(not compatible(a, b) for a in types for b in types)

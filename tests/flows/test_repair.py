@@ -17,8 +17,8 @@ from polyonym.flows.home import history, interrupts
 from polyonym.flows.home.home import Home
 from polyonym.flows.home.interrupts import Interrupted
 from polyonym.flows.home.settings import load_settings
-from polyonym.flows.pipeline import loading, summarising
 from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import OF_COMMUNITIES, PROJECTIONS, load_projection
 from polyonym.ingest.mentions import mentions
 from polyonym.ingest.mentions.mentions import Mention
 from polyonym.resolution import entities
@@ -36,11 +36,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home.mkdir()
     fill(home / "state.db", TEXTS, LABELS).dispose()
     run = Run.open(home, None)
-    loading.load_graph(run)
-    loading.index_chunks_and_entities(run)
-    summarising.divide(run, fresh=True)
-    summarising.summarise(run)
-    summarising.load_communities(run)
+    for projection in (*PROJECTIONS, *OF_COMMUNITIES):
+        load_projection(run, projection)
     run.end("done")
     return home
 

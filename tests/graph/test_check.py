@@ -82,7 +82,7 @@ def unite(engine: Engine, one: str, other: str) -> None:
 
 
 def test_two_wikidata_ids_in_one_entity(state: Engine) -> None:
-    set_link = "UPDATE links SET wikidata_id = '{}', confidence = 0.95, verdict = 'link' WHERE document = '{}' AND name = 'norvik energy'"
+    set_link = "UPDATE links SET wikidata_id = '{}', confidence = 0.95, verdict = 'link', named = TRUE WHERE document = '{}' AND name = 'norvik energy'"
     assert found(state, set_link.format("Q1", "a.txt"), set_link.format("Q1", "b.txt")) == []
     assert any("1 entities of several Wikidata ids" in f for f in found(state, set_link.format("Q2", "b.txt")))
 

@@ -66,9 +66,9 @@ def changed_owners(connection: Connection, kind: NodeKind | EdgeKind, before: Ed
 
 def _documents(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
     d = documents.c
-    statement = select(d.document, d.title, d.language, d.source).order_by(by_code_point(connection, d.document))
-    for document, title, language, source in rows_of(connection, statement, d.document, owners):
-        yield document, {"id": document, "title": title, "language": language, "source": source}
+    statement = select(d.document, d.title, d.language, d.source, d.date).order_by(by_code_point(connection, d.document))
+    for document, title, language, source, date in rows_of(connection, statement, d.document, owners):
+        yield document, {"id": document, "title": title, "language": language, "source": source, "date": date}
 
 
 def _chunks(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
@@ -125,9 +125,9 @@ def _mentions(connection: Connection, owners: Owners) -> Iterator[tuple[str, Pro
 
 def _related(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
     for r in entity_relations(connection, owners):
-        told = orjson.dumps([{"document": d, "start": s, "end": e} for d, s, e, _ in r.evidence]).decode()
+        told = orjson.dumps([{"document": e.document, "start": e.start, "end": e.end, "date": e.date or None} for e in r.evidence]).decode()
         ends = {"source": r.source, "target": r.target}
-        yield r.source, {**ends, "type": r.type, "predicate": r.predicate, "weight": r.weight, "evidence": told}
+        yield r.source, {**ends, "type": r.type, "predicate": r.predicate, "weight": r.weight, "confidence": r.confidence, "evidence": told}
 
 
 def _in_community(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:

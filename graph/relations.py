@@ -4,17 +4,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
+from math import prod
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, Select, Table, Text, and_, case, delete, except_, func, select
+from sqlalchemy import Column, Connection, Float, Integer, Select, Table, Text, and_, case, delete, except_, func, literal, select
 
 from polyonym.graph.difference import by_code_point, rows_of
-from polyonym.ingest.relations import relations
+from polyonym.ingest.relations import PATTERNS, relations
 from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.changes import editions_of, owners_since, see, seen
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.ingest.text.documents import documents
 from polyonym.resolution.entities import entities, memberships
+from polyonym.resolution.linking.links import links
 from polyonym.resolution.names.normal_forms import demonym_of
 from polyonym.resolution.within_document.document_names import mention_names
 
@@ -37,6 +40,10 @@ evidence = Table(
     Column("start_at", Integer, nullable=False),
     Column("end_at", Integer, nullable=False),
     Column("sentence", Text, nullable=False),
+    Column("pattern", Text, nullable=False),
+    Column("date", Text, nullable=False),
+    Column("source_confidence", Float, nullable=False),
+    Column("target_confidence", Float, nullable=False),
     info={"owners": ("source", "target")},
 )
 """Every piece of evidence that relates two entities, as the documents' relations and names say: kept up to date by `gather`.
@@ -45,22 +52,46 @@ A sentence that several documents hold, a mail and those that quote it for insta
 are counted by their `sentence`. So the count does not depend on which document came first, and stays while one that holds it is left.
 """
 
-_RESTS_ON = (relations, mention_names, memberships, entities)
+_RESTS_ON = (relations, mention_names, memberships, entities, links)
+
+UNLINKED, IN_DOUBT = 0.9, 0.7
+"""How sure it is that a name belongs to its entity where no link says how sure that is, and where its link was left in doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A piece of evidence: where it stands, in which sentence (a hash of its words), the time that it is of ("" where none is known), and
+    the probability that it says so."""
+
+    document: str
+    start: int
+    end: int
+    sentence: str
+    date: str
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
 class EntityRelation:
-    """`evidence` has (document, start, end, sentence) for every piece, in order; `weight` says how many sentences these are."""
+    """A relation between two entities with its evidence in order; `weight` says how many sentences that is."""
 
     source: str
     target: str
     type: str
     predicate: str
-    evidence: tuple[tuple[str, int, int, str], ...]
+    evidence: tuple[Evidence, ...]
 
     @property
     def weight(self) -> int:
-        return len({sentence for *_, sentence in self.evidence})
+        return len({piece.sentence for piece in self.evidence})
+
+    @property
+    def confidence(self) -> float:
+        """The probability that at least one sentence says so; one that several documents hold counts once, by its best piece."""
+        best: dict[str, float] = {}
+        for piece in self.evidence:
+            best[piece.sentence] = max(best.get(piece.sentence, 0.0), piece.confidence)
+        return round(1 - prod(1 - confidence for _, confidence in sorted(best.items())), 3)
 
 
 def gather(connection: Connection) -> None:
@@ -74,7 +105,7 @@ def gather(connection: Connection) -> None:
     now, before = editions_of(connection, _RESTS_ON) | {"code": code}, seen(connection, "evidence")
     if now == before:
         return
-    changed = owners_since(connection, (relations, mention_names, memberships), before) if before.get("code") == code else None
+    changed = owners_since(connection, (relations, mention_names, memberships, links), before) if before.get("code") == code else None
     if changed is None:
         connection.execute(delete(evidence))
     else:
@@ -99,10 +130,16 @@ def entity_relations(connection: Connection, sources: Collection[str] | None = N
     """Relations between entities (those that start at `sources`), ascending by source, target, type, predicate."""
     e = evidence.c
     order = [by_code_point(connection, column) for column in (e.source, e.target, e.type, e.predicate, e.document)]
-    columns = (e.source, e.target, e.type, e.predicate, e.document, e.start_at, e.end_at, e.sentence)
-    rows = rows_of(connection, select(*columns).order_by(*order, e.start_at, e.end_at), e.source, sources)
-    for (source, target, type_, predicate), pieces in groupby(rows, key=itemgetter(0, 1, 2, 3)):
-        yield EntityRelation(source, target, type_, predicate, tuple(map(itemgetter(4, 5, 6, 7), pieces)))
+    rest = [by_code_point(connection, column) for column in (e.pattern, e.date)]
+    rows = rows_of(connection, select(evidence).order_by(*order, e.start_at, e.end_at, *rest), e.source, sources)
+    for key, pieces in groupby(rows, key=attrgetter("source", "target", "type", "predicate")):
+        yield EntityRelation(*key, tuple(map(_piece, pieces)))
+
+
+def _piece(row: Any) -> Evidence:
+    """The share of the pattern's relations that are right, times how sure both mentions are."""
+    confidence = PATTERNS.get(row.pattern, 1.0) * row.source_confidence * row.target_confidence
+    return Evidence(row.document, row.start_at, row.end_at, row.sentence, row.date, round(confidence, 3))
 
 
 def relation_weights(connection: Connection) -> dict[Relation, int]:
@@ -127,11 +164,14 @@ def _told_by_mentions(connection: Connection) -> Select[Any]:
     """The rows of `evidence` that the relations between mentions make, by document."""
     of_source, of_target = memberships.alias("of_source"), memberships.alias("of_target")
     source_name, target_name = mention_names.alias("source_name"), mention_names.alias("target_name")
+    source_link, target_link = links.alias("source_link"), links.alias("target_link")
     joined = (
         relations.join(source_name, _named(source_name, relations.c.source_start, relations.c.source_end))
         .join(target_name, _named(target_name, relations.c.target_start, relations.c.target_end))
         .join(of_source, and_(of_source.c.document == source_name.c.document, of_source.c.name == source_name.c.name))
         .join(of_target, and_(of_target.c.document == target_name.c.document, of_target.c.name == target_name.c.name))
+        .outerjoin(source_link, and_(source_link.c.document == source_name.c.document, source_link.c.name == source_name.c.name))
+        .outerjoin(target_link, and_(target_link.c.document == target_name.c.document, target_link.c.name == target_name.c.name))
     )
     a, b = by_code_point(connection, of_source.c.entity_id), by_code_point(connection, of_target.c.entity_id)
     swapped = and_(relations.c.type == SYMMETRIC, a > b)
@@ -145,8 +185,19 @@ def _told_by_mentions(connection: Connection) -> Select[Any]:
         r.start_at,
         r.end_at,
         r.sentence,
+        r.pattern,
+        r.date,
+        case((swapped, _sureness(target_link)), else_=_sureness(source_link)).label("source_confidence"),
+        case((swapped, _sureness(source_link)), else_=_sureness(target_link)).label("target_confidence"),
     )
     return select(*columns).select_from(joined).where(a != b)
+
+
+def _sureness(link: Any) -> Any:
+    """How sure it is that a name belongs to its entity: the confidence of its link; what the registry knows is certain."""
+    c = link.c
+    linked = (c.wikidata_id.is_not(None), c.confidence)
+    return case((c.registry_id.is_not(None), literal(1.0)), linked, (c.verdict == "abstain", literal(IN_DOUBT)), else_=literal(UNLINKED))
 
 
 def _named(names: Any, start: Any, end: Any) -> Any:
@@ -162,7 +213,7 @@ def _replace_demonyms(connection: Connection) -> None:
     insert_rows(connection, evidence, (dict(zip(e.keys(), row, strict=True)) for row in sorted(wanted - held)))
 
 
-def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str, str, int, int, str]]:
+def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str, str, int, int, str, str, str, float, float]]:
     """The rows of `evidence` that tie peoples to countries."""
     m = memberships.c
     bearers = select(m.name, m.entity_id).distinct().join_from(memberships, entities, m.entity_id == entities.c.entity_id)
@@ -177,9 +228,15 @@ def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str,
         places[name].add(entity)
     tied = sorted({(people, *places[country]) for country, found in peoples.items() for people in found if len(places[country]) == 1})
     first = _first_mentions(connection, {people: names[people] for people, _ in tied})
+    days = _days(connection, sorted({document for spans in first.values() for document, _, _ in spans}))
     for people, place in tied:
         for document, start, end in first[people]:
-            yield document, people, place, DEMONYM, "", start, end, document
+            yield document, people, place, DEMONYM, "", start, end, document, "", days.get(document) or "", 1.0, 1.0
+
+
+def _days(connection: Connection, names: Sequence[str]) -> dict[str, str | None]:
+    d = documents.c
+    return dict(row._tuple() for row in select_where_in(connection, select(d.document, d.date), d.document, names))
 
 
 def _first_mentions(connection: Connection, names: Mapping[str, Collection[str]]) -> dict[str, list[tuple[str, int, int]]]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from dataclasses import replace as replace_fields
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import orjson
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
 from polyonym.ingest.mentions.mentions import Mention
-from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
-from polyonym.ingest.store import fingerprint
+from polyonym.ingest.mentions.pipelines import Pipelines
+from polyonym.ingest.parses import parse, tokens
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
+from polyonym.ingest.text.dates import Stated, nearest, stated
 from polyonym.ingest.text.documents import Document, content_hash
 from polyonym.ingest.text.view import View, view_of
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 NEIGHBOURS = 6
 """A mention co-occurs with this many mentions after it in its sentence, and so before it: in a list of a hundred names all
@@ -32,14 +30,27 @@ LONGEST = 1500
 
 CO_OCCURS, RELATED = "co_occurs", "related_to"
 
+PATTERNS = {
+    "co-occurrence": 1.0,
+    "verb": 0.8,
+    "preposition": 0.8,
+    "be": 0.8,
+    "apposition": 0.8,
+    "role": 0.8,
+    "saying": 0.8,
+}
+"""Kinds of constructions, each with the share of its relations that are right, as labelled by hand (`benchmarks/relations.py`)."""
+
 
 @dataclass(frozen=True)
 class Relation:
     """One piece of evidence that two mentions, given by their spans, are related; text[start:end] is the span that shows it.
 
     `type` is co_occurs (no direction: the earlier mention is the source), is_a, causes, contains, precedes, attributed_to or
-    related_to. `predicate` is for related_to what the words say, in lemmas ("acquire", "not work for", "executive of"), else empty.
-    `sentence` is a hash of the words that it was read in, the same in every document that holds or quotes them.
+    related_to. `predicate` is for related_to what the words say, in lemmas ("acquire", "executive of"), else empty. What is denied begins
+    with "not" ("not work for"), what is asked, supposed or doubted with "whether". `sentence` is a hash of the words that it was read in,
+    the same in every document that holds or quotes them. `pattern` is the kind of construction that says it (see PATTERNS), `date` the
+    time that the sentence states, of several the nearest to both mentions, else the document's, else empty.
     """
 
     document: str
@@ -52,6 +63,8 @@ class Relation:
     start: int
     end: int
     sentence: str = ""
+    pattern: str = ""
+    date: str = ""
 
 
 relations = Table(
@@ -67,13 +80,21 @@ relations = Table(
     Column("start_at", Integer, nullable=False),
     Column("end_at", Integer, nullable=False),
     Column("sentence", Text, nullable=False),
+    Column("pattern", Text, nullable=False),
+    Column("date", Text, nullable=False),
     info={"owners": ("document",)},
 )
 
-
-def model_name(pipeline: str) -> str:
-    """Under what name a pipeline's parses are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
-    return f"parse:{fingerprint.of_code('ingest/relations.py')}:{pipeline_version(pipeline)}"
+times = Table(
+    "times",
+    metadata,
+    Column("document", Text, nullable=False, index=True),
+    Column("start_at", Integer, nullable=False),
+    Column("end_at", Integer, nullable=False),
+    Column("value", Text, nullable=False),
+    info={"owners": ("document",)},
+)
+"""The dates and durations that sentences with mentions state: text[start_at:end_at] means `value`, as ISO 8601 has it."""
 
 
 def contents(document: Document, mentions: Iterable[Mention]) -> list[str]:
@@ -102,18 +123,37 @@ def parse_missing(
     return dict(zip(missing, pipelines.run(parse, pipeline, list(missing.values())), strict=True))
 
 
-def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapping[str, bytes]) -> list[Relation]:
-    """The document's relations, sorted, each once. `parses` holds the payload of every content of `contents`."""
+def find_times(document: Document, mentions: Sequence[Mention]) -> list[Stated]:
+    """The dates and durations that the document's sentences with mentions state, in order."""
+    view = view_of(document.text)
+    found: set[Stated] = set()
+    for start, end in {(m.sentence_start, m.sentence_end) for m in mentions}:
+        first, _ = view.seen(start, end)
+        for time in stated(_seen(view, start, end), document.language, document.date or ""):
+            found.add(Stated(*view.span(first + time.start, first + time.end), time.value))
+    return sorted(found)
+
+
+def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapping[str, bytes], times: Sequence[Stated]) -> list[Relation]:
+    """The document's relations, sorted, each once.
+
+    `parses` holds the payload of every content of `contents`, `times` what `find_times` finds.
+    """
     found: set[Relation] = set()
     view = view_of(document.text)
     for (start, end), held in _by_sentence(mentions):
-        of_sentence = list(_co_occurrences(document.document, start, end, held))
+        here = list(_co_occurrences(document.document, start, end, held))
         if _is_parsed(start, end, held):
             payload = parses[content_hash(_seen(view, start, end))]
-            of_sentence += _Sentence(document, view, start, held, payload).relations()
-        words = content_hash(" ".join(_seen(view, start, end).split()))[:16] if of_sentence else ""
-        found.update(replace_fields(r, sentence=words) for r in of_sentence)
+            here += _Sentence(document, view, start, held, payload).relations()
+        words = content_hash(" ".join(_seen(view, start, end).split()))[:16] if here else ""
+        said = times[bisect_left(times, Stated(start, start, "")) : bisect_left(times, Stated(end, end, ""))]
+        found.update(replace_fields(r, sentence=words, date=_date_of(r, said) or document.date or "") for r in here)
     return sorted(found, key=astuple)
+
+
+def _date_of(relation: Relation, said: Sequence[Stated]) -> str:
+    return nearest(said, min(relation.source_start, relation.target_start), max(relation.source_end, relation.target_end))
 
 
 def _by_sentence(mentions: Iterable[Mention]) -> Iterator[tuple[tuple[int, int], list[Mention]]]:
@@ -130,29 +170,7 @@ def _co_occurrences(document: str, start: int, end: int, held: Sequence[Mention]
     for i, a in enumerate(held):
         for b in held[i + 1 : i + 1 + NEIGHBOURS]:
             if a.name != b.name:
-                yield Relation(document, a.start, a.end, b.start, b.end, CO_OCCURS, "", start, end)
-
-
-def parse(nlp: Language, sentences: Sequence[str]) -> list[bytes]:
-    """The payload to keep for each sentence: start, end, lemma, dependency, head, part of speech and tag of each token."""
-    unwanted = [name for name in nlp.pipe_names if name in ("ner", "entity_ruler", "span_ruler", "senter")]
-    with nlp.select_pipes(disable=unwanted):
-        return [
-            orjson.dumps([(t.idx, t.idx + len(t), t.lemma_.lower(), t.dep_, t.head.i, t.pos_, t.tag_, t.lower_) for t in doc])
-            for doc in nlp.pipe(sentences, batch_size=256)
-        ]
-
-
-@dataclass(frozen=True)
-class _Token:
-    start: int
-    end: int
-    lemma: str
-    dep: str
-    head: int
-    pos: str
-    tag: str
-    lower: str
+                yield Relation(document, a.start, a.end, b.start, b.end, CO_OCCURS, "", start, end, pattern="co-occurrence")
 
 
 @cache
@@ -183,12 +201,13 @@ class _Sentence:
         self._text = document.text
         self._mentions = mentions
         first, _ = view.seen(start, start)
-        rows = ((*view.span(first + begin, first + end), *rest) for begin, end, *rest in orjson.loads(payload))
-        self._tokens = [_Token(*row) for row in rows]
+        spans = ((t, view.span(first + t.start, first + t.end)) for t in tokens(payload))
+        self._tokens = [replace_fields(t, start=start, end=end) for t, (start, end) in spans]
         self._children: list[list[int]] = [[] for _ in self._tokens]
         for i, token in enumerate(self._tokens):
             if token.head != i:
                 self._children[token.head].append(i)
+        self._is_question = next((t.lower == "?" for t in reversed(self._tokens) if t.lower[-1:] not in "\"'”’») "), False)
         self._mention_at: dict[int, int] = {}
         for number, mention in enumerate(mentions):
             for i, token in enumerate(self._tokens):
@@ -211,25 +230,25 @@ class _Sentence:
         predicate = self._predicate(verb)
         for agent in self._agents(verb):
             for source in self._named(agent):
-                yield from self._relate([source], predicate, [(m, "") for s in subjects for m in self._named(s)], verb)
+                yield from self._relate([source], predicate, [(m, "") for s in subjects for m in self._named(s)], verb, "verb")
         if passive:
             predicate = self._negated(verb, self._tokens[verb].lower)
         else:
             objects = [r for c in self._children[verb] if self._is_object(c) for r in self._reach(c)]
             if any(self._tokens[c].dep == "cop" for c in self._children[verb]):
                 objects, predicate = self._reach(verb), self._negated(verb, "be")
-            copula = predicate.removeprefix("not ") == "be"
+            copula = predicate.removeprefix("not ").removeprefix("whether ") == "be"
             for target, path in objects:
                 words = f"{predicate.removesuffix('be')}{path}".strip() if copula and path else f"{predicate} {path}".strip()
-                yield from self._relate(sources, words, [(target, "")], verb)
+                yield from self._relate(sources, words, [(target, "")], verb, "be" if copula else "verb")
         for preposition, noun in self._prepositions(verb):
-            yield from self._relate(sources, f"{predicate} {preposition}", self._reach(noun), verb)
+            yield from self._relate(sources, f"{predicate} {preposition}", self._reach(noun), verb, "preposition")
         for complement in (c for c in self._children[verb] if self._tokens[c].dep == "acomp"):
             for preposition, noun in self._prepositions(complement):
                 adjective = self._tokens[complement].lemma
                 known = f"{adjective} {preposition}" in _types()
                 words = self._negated(verb, adjective) if known else f"{predicate} {adjective}"
-                yield from self._relate(sources, f"{words} {preposition}", self._reach(noun), verb)
+                yield from self._relate(sources, f"{words} {preposition}", self._reach(noun), verb, "preposition")
         yield from self._attributed(verb, sources, predicate)
 
     def _attributed(self, verb: int, sources: Sequence[int], predicate: str) -> Iterator[Relation]:
@@ -238,23 +257,23 @@ class _Sentence:
             for clause in self._children[verb]:
                 if self._tokens[clause].dep == "ccomp":
                     said = [m for s in self._subjects(clause, frozenset())[0] for m in self._named(s)]
-                    yield from self._relate(said, "attributed to", [(m, "") for m in sources], verb)
+                    yield from self._relate(said, "attributed to", [(m, "") for m in sources], verb, "saying")
         for child in self._children[verb]:
             if self._tokens[child].lower == "according":
                 for _, noun in self._prepositions(child):
-                    yield from self._relate(sources, "attributed to", [(m, "") for m in self._named(noun)], verb)
+                    yield from self._relate(sources, "attributed to", [(m, "") for m in self._named(noun)], verb, "saying")
 
     def _of_apposition(self, noun: int, apposed: int) -> Iterator[Relation]:
         named, also = self._own(noun), self._own(apposed)
         if named and also:
             if all(self._mentions[m].label in ("GPE", "LOC") for m in (named[0], also[0])):  # "Paris, France"
-                yield from self._relate(named, "part of", [(also[0], "")], apposed)
+                yield from self._relate(named, "part of", [(also[0], "")], apposed, "apposition")
             elif self._is_bracketed(also[0]):  # "Samuel Clemens (Mark Twain)"; commas also stand in lists
-                yield from self._relate(named, "be", [(also[0], "")], apposed)
+                yield from self._relate(named, "be", [(also[0], "")], apposed, "apposition")
         elif named:
-            yield from self._relate(named, "", [r for r in self._reach(apposed) if r[1]], apposed)
+            yield from self._relate(named, "", [r for r in self._reach(apposed) if r[1]], apposed, "apposition")
         elif also:
-            yield from self._relate(also, "", [r for r in self._reach(noun) if r[1]], apposed)
+            yield from self._relate(also, "", [r for r in self._reach(noun) if r[1]], apposed, "apposition")
 
     def _is_bracketed(self, number: int) -> bool:
         """Whether a mention alone in brackets gives the one before it another name: an abbreviation, or a name of the same kind."""
@@ -275,9 +294,9 @@ class _Sentence:
         others = [c for c in [*before, *(g for r in roles for g in self._children[r])] if self._mention_at.get(c, number) != number]
         role = " ".join(self._phrase(c) for c in roles)
         for other in others:
-            yield from self._relate([number], f"{role} of", [(self._mention_at[other], "")], head)
+            yield from self._relate([number], f"{role} of", [(self._mention_at[other], "")], head, "role")
 
-    def _relate(self, sources: Sequence[int], predicate: str, targets: Iterable[_Reached], at: int) -> Iterator[Relation]:
+    def _relate(self, sources: Sequence[int], predicate: str, targets: Iterable[_Reached], at: int, pattern: str) -> Iterator[Relation]:
         for source in sources:
             for target, path in targets:
                 a, b = self._mentions[source], self._mentions[target]
@@ -290,7 +309,8 @@ class _Sentence:
                 start, end = self._evidence(a, b, at, type_)
                 if swapped:
                     a, b = b, a
-                yield Relation(self._document, a.start, a.end, b.start, b.end, type_, words if type_ == RELATED else "", start, end)
+                said = words if type_ == RELATED else ""
+                yield Relation(self._document, a.start, a.end, b.start, b.end, type_, said, start, end, pattern=pattern)
 
     def _evidence(self, a: Mention, b: Mention, at: int, type_: str) -> tuple[int, int]:
         """From the first to the last of both mentions and the word that relates them; of a saying, the whole sentence."""
@@ -304,6 +324,8 @@ class _Sentence:
         token = self._tokens[verb]
         passive = any(self._tokens[c].dep in ("auxpass", "aux:pass", *_PASSIVE_SUBJECT) for c in self._children[verb])
         own = [c for c in self._children[verb] if self._tokens[c].dep in _SUBJECT | _PASSIVE_SUBJECT]
+        if not own and (having := self._having(verb)) is not None and having not in seen:
+            return self._subjects(having, seen | {verb})
         if own:
             if token.dep in _RELATIVE and self._is_relative(own[0]):
                 own = [token.head]
@@ -316,7 +338,8 @@ class _Sentence:
         if token.dep == "conj":
             return subjects, passive or (above and token.tag == "VBN")
         if token.dep in ("xcomp", "advcl"):
-            return (subjects, True) if token.tag == "VBN" and not passive else (subjects, passive)
+            perfect = any(self._tokens[c].dep == "aux" and self._lower(c) in _HAVE for c in self._children[verb])
+            return (subjects, True) if token.tag == "VBN" and not passive and not perfect else (subjects, passive)
         return [], passive
 
     def _is_relative(self, i: int) -> bool:
@@ -395,25 +418,91 @@ class _Sentence:
         """The verb's lemma with its particle, its negation, and the verb that governs it ("plan to buy")."""
         token = self._tokens[verb]
         particles = [self._tokens[c].lower for c in self._children[verb] if self._tokens[c].dep in ("prt", "compound:prt")]
-        words = self._negated(verb, " ".join([token.lemma, *particles]))
+        words = " ".join([token.lemma, *particles])
         governor = self._tokens[token.head]
-        if token.dep == "xcomp" and governor.pos == "VERB" and token.head != verb:
+        if (having := self._having(verb)) is not None:
+            return self._negated(having, "have to do")
+        if token.dep == "xcomp" and governor.pos == "VERB" and token.head != verb and governor.lemma not in _DENIALS:
             to = "to " if any(self._tokens[c].lower == "to" and self._tokens[c].dep == "aux" for c in self._children[verb]) else ""
-            return f"{self._predicate(token.head)} {to}{words}"
-        return words
+            return f"{self._predicate(token.head)} {to}{self._negated(verb, words)}"
+        return self._negated(verb, words)
+
+    def _having(self, verb: int) -> int | None:
+        """Of the "do" of "has nothing (anything, a lot) to do with" the place of "has"."""
+        token = self._tokens[verb]
+        if token.lemma != "do" or not any(self._lower(c) == "to" for c in self._children[verb]):
+            return None
+        return next((i for i in (token.head, self._tokens[token.head].head) if self._lower(i) in _HAVE), None)
 
     def _negated(self, verb: int, words: str) -> str:
-        deps = ((self._tokens[c].dep, self._tokens[c].lower) for c in self._children[verb])
-        return f"not {words}" if any(d == "neg" or (d == "advmod" and w in _NEGATION) for d, w in deps) else words
+        """The words, with "not" before them where their verb is denied, "whether" where it is asked, supposed or doubted."""
+        if self._is_denied(verb):
+            return f"not {words}"
+        return f"whether {words}" if self._is_open(verb) else words
+
+    def _is_denied(self, verb: int) -> bool:
+        token, head = self._tokens[verb], self._tokens[verb].head
+        if token.dep in _CLAUSE and head != verb:
+            denial = self._tokens[head].lemma in _DENIALS or any(self._lower(c) in _FALSE for c in self._children[head])
+            untrue = any(self._lower(c) == "true" for c in self._children[head]) and self._has_negation(head)
+            if untrue or (denial and not self._has_negation(head)):
+                return True
+        alternative = token.dep == "conj" and any(self._lower(c) in ("or", "nor") for c in (*self._children[verb], *self._children[head]))
+        return self._has_negation(verb) or (alternative and head != verb and self._has_negation(head))
+
+    def _has_negation(self, verb: int) -> bool:
+        for child in self._children[verb]:
+            token, below = self._tokens[child], [self._lower(c) for c in self._children[child]]
+            if token.dep == "neg" or (token.dep in ("advmod", "cc", "preconj") and token.lower in _NEGATION):
+                return True
+            if token.lower == "longer" and "no" in below:
+                return True
+            part = token.dep in _SUBJECT | _PASSIVE_SUBJECT | _OBJECT
+            if part and (token.lower in _NOTHING or any(word in _NO for word in below)):
+                return True
+        return False
+
+    def _is_open(self, verb: int) -> bool:
+        token = self._tokens[verb]
+        if any(self._lower(c) in _OPEN_MARKS and self._tokens[c].dep in ("mark", "aux") for c in self._children[verb]):
+            return True
+        head = self._tokens[token.head]
+        if (token.dep in _CLAUSE and head.lemma in _DOUBTS) or (token.dep in ("acl", "ccomp", "relcl") and head.lemma in _RUMOURS):
+            return True
+        return self._is_question and not any(self._tokens[i].dep in (*_RELATIVE, "acl", "appos") for i in self._up(verb))
+
+    def _up(self, i: int) -> list[int]:
+        """A token and those that it hangs on, up to the sentence's root."""
+        path = [i]
+        while (head := self._tokens[path[-1]].head) not in path:
+            path.append(head)
+        return path
+
+    def _lower(self, i: int) -> str:
+        return self._tokens[i].lower
 
 
 _RANKS = frozenset(("chief", "prime", "vice", "deputy", "former", "general", "managing", "executive", "founding", "co"))
-_NEGATION = frozenset(("not", "never", "pas", "jamais", "nicht", "nie", "no", "non", "niet", "inte", "ikke"))
+_CLAUSE = frozenset(("ccomp", "xcomp", "csubj", "pcomp", "acl", "advcl"))
+_HAVE = frozenset(("have", "has", "had", "having"))
+_DENIALS = frozenset(("deny", "refute", "disprove", "denial"))
+_DOUBTS = frozenset(("doubt", "question", "wonder", "ask", "dispute", "suspect", "speculate", "suppose"))
+_RUMOURS = frozenset(("rumour", "rumor", "allegation", "speculation", "question", "suspicion", "possibility", "suggestion"))
+_OPEN_MARKS = frozenset(("whether", "if", "unless", "may", "might", "could"))
+_FALSE = frozenset(("false", "untrue", "incorrect"))
+_NOTHING = frozenset(("nothing", "nobody", "none", "neither"))
+_NO = frozenset(("no", "neither", "none"))
+_NEGATION = frozenset(("not", "never", "nor", "neither", "pas", "jamais", "nicht", "nie", "no", "non", "niet", "inte", "ikke"))
 
 
-def replace(connection: Connection, documents: Sequence[str], rows: Iterable[Relation]) -> None:
-    """Store `rows` in place of all relations of `documents`."""
+def replace(
+    connection: Connection, documents: Sequence[str], rows: Iterable[Relation], stated_in: Mapping[str, Sequence[Stated]] | None = None
+) -> None:
+    """Store `rows` in place of all relations of `documents`, and the times that are stated in them by document in place of theirs."""
     delete_where_in(connection, relations.c.document, documents)
+    delete_where_in(connection, times.c.document, documents)
+    said = ((document, time) for document, found in (stated_in or {}).items() for time in found)
+    insert_rows(connection, times, ({"document": d, "start_at": t.start, "end_at": t.end, "value": t.value} for d, t in said))
     renamed = {"start": "start_at", "end": "end_at"}
     insert_rows(connection, relations, ({renamed.get(name, name): value for name, value in vars(r).items()} for r in rows))
 
@@ -426,4 +515,4 @@ def load(connection: Connection, documents: Sequence[str] | None = None) -> Iter
     )
     for row in rows:
         spans = (row.source_start, row.source_end, row.target_start, row.target_end)
-        yield Relation(row.document, *spans, row.type, row.predicate, row.start_at, row.end_at, row.sentence)
+        yield Relation(row.document, *spans, row.type, row.predicate, row.start_at, row.end_at, row.sentence, row.pattern, row.date)

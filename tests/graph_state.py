@@ -94,9 +94,9 @@ def _fill_document(connection: Any, name: str, things: Sequence[int], called: Ma
     )
     rows = [Membership(name, called[n].lower(), _id(n), count) for n, count in sorted(Counter(things).items())]
     insert_rows(connection, entities.memberships, map(vars, rows))
-    found = [Relation(name, *a, *b, "co_occurs", "", a[0], b[1], f"{name} {a[0]}") for a, b in pairwise(spans)]
+    found = [Relation(name, *a, *b, "co_occurs", "", a[0], b[1], f"{name} {a[0]}", "co-occurrence", "2020") for a, b in pairwise(spans)]
     if len(spans) > 2:
-        found.append(Relation(name, *spans[0], *spans[-1], "causes", "lead to", spans[0][0], spans[-1][1], name))
+        found.append(Relation(name, *spans[0], *spans[-1], "causes", "lead to", spans[0][0], spans[-1][1], name, "verb"))
     relations.replace(connection, [name], found)
 
 

@@ -33,7 +33,16 @@ def export(connection: Connection, kind: str) -> Iterator[Row]:
 
 def _documents(connection: Connection) -> Iterator[Row]:
     for d in documents.load(connection):
-        yield {"document": d.document, "source": d.source, "title": d.title, "language": d.language, "text": d.text, "metadata": d.metadata}
+        yield {
+            "document": d.document,
+            "source": d.source,
+            "title": d.title,
+            "language": d.language,
+            "date": d.date,
+            "date_from": d.date_from,
+            "text": d.text,
+            "metadata": d.metadata,
+        }
 
 
 def _rejected(connection: Connection) -> Iterator[Row]:
@@ -114,7 +123,7 @@ def _entities(connection: Connection) -> Iterator[Row]:
 def _relations(connection: Connection) -> Iterator[Row]:
     present = stage_marks.held(connection, "relations").keys() & stage_marks.held(connection, "resolve").keys()
     for held in relations.entity_relations(connection):
-        r = replace(held, evidence=tuple(e for e in held.evidence if e[0] in present))
+        r = replace(held, evidence=tuple(e for e in held.evidence if e.document in present))
         if not r.evidence:
             continue
         yield {
@@ -123,7 +132,8 @@ def _relations(connection: Connection) -> Iterator[Row]:
             "type": r.type,
             "predicate": r.predicate,
             "weight": r.weight,
-            "evidence": [{"document": d, "start": s, "end": e} for d, s, e, _ in r.evidence],
+            "confidence": r.confidence,
+            "evidence": [{"document": e.document, "start": e.start, "end": e.end, "date": e.date or None} for e in r.evidence],
         }
 
 

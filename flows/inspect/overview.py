@@ -4,11 +4,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, FromClause, func, select
 
 from polyonym.graph.communities import communities
 from polyonym.ingest.mentions.mentions import mentions
-from polyonym.ingest.relations import relations
+from polyonym.ingest.relations import CO_OCCURS, relations
 from polyonym.ingest.text.chunks import chunks
 from polyonym.ingest.text.documents import documents, rejected
 from polyonym.resolution import entities
@@ -30,14 +30,14 @@ class Node:
 
 
 def counts(connection: Connection) -> dict[str, int]:
-    """How many there are of each kind of thing."""
-    tables = {
+    """How many there are of each kind of thing. That two things are only named together is no relation."""
+    tables: dict[str, FromClause] = {
         "documents": documents,
         "set aside": rejected,
         "chunks": chunks,
         "mentions": mentions,
         "entities": entities.entities,
-        "relations": relations,
+        "relations": select(relations).where(relations.c.type != CO_OCCURS).subquery(),
         "communities": communities,
     }
     result = {kind: connection.execute(select(func.count()).select_from(table)).scalar_one() for kind, table in tables.items()}

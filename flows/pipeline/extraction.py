@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from polyonym.flows.home.settings import Settings
 from polyonym.flows.pipeline.run import Batch, Run
-from polyonym.ingest import relations
+from polyonym.ingest import parses, relations
 from polyonym.ingest.mentions import mentions
 from polyonym.ingest.mentions.mentions import LABELS, Layout, Mention, Recogniser
 from polyonym.ingest.store import model_outputs, stage_marks
 from polyonym.ingest.text import chunks, documents
+from polyonym.ingest.text.dates import Stated
 from polyonym.ingest.text.documents import Document
 
 
@@ -69,20 +70,22 @@ def relate_batch(run: Run, batch: Batch) -> int:
     made = []
     fresh: dict[str, dict[str, bytes]] = {}
     used: dict[str, list[str]] = {}
+    times: dict[str, list[Stated]] = {}
     for language in sorted({d.language for d in texts}):
         mine = [(d, found[d.document]) for d in texts if d.language == language]
         pipeline = settings.pipelines[language]
-        model = relations.model_name(pipeline)
+        model = parses.model_name(pipeline)
         wanted = {d.document: relations.contents(d, held) for d, held in mine}
         used.update({f"relations:{d}": held for d, held in wanted.items()})
         with run.engine.connect() as connection:
             kept = model_outputs.load(connection, model, [c for held in wanted.values() for c in held])
         fresh[model] = relations.parse_missing(mine, pipeline, kept, run.pipelines)
-        made += [r for d, held in mine for r in relations.find_relations(d, held, kept | fresh[model])]
+        times.update({d.document: relations.find_times(d, held) for d, held in mine})
+        made += [r for d, held in mine for r in relations.find_relations(d, held, kept | fresh[model], times[d.document])]
     with run.engine.begin() as connection:
         for model, new in fresh.items():
             model_outputs.save(connection, model, new)
         model_outputs.use(connection, used)
-        relations.replace(connection, batch.documents, made)
+        relations.replace(connection, batch.documents, made, times)
         stage_marks.mark(connection, "relations", {d: batch.keys[d] for d in batch.documents})
     return len(made)

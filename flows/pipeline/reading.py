@@ -20,6 +20,7 @@ from polyonym.ingest.sources.sources import File, Scan, matches_path
 from polyonym.ingest.store import fingerprint, model_outputs, stage_marks
 from polyonym.ingest.store.tables import batched
 from polyonym.ingest.text import chunks, documents
+from polyonym.ingest.text.dates import document_date
 from polyonym.ingest.text.documents import Document, Rejection
 from polyonym.ingest.text.languages import detect
 from polyonym.resolution.clustering.resolve import remember_moves
@@ -27,6 +28,7 @@ from polyonym.resolution.linking import links
 from polyonym.resolution.within_document import document_names
 
 ROWS_AT_ONCE = 500
+DATES = ("ingest/text/dates.py", "ingest/data/date_words.tsv")
 
 
 def source_settings(settings: Settings, path: Path) -> SourceSettings | None:
@@ -46,7 +48,7 @@ def reader_options(settings: Settings, path: Path) -> ReaderOptions:
 
 def reader_key(settings: Settings) -> Callable[[Path], str]:
     """For a file a key that changes when it has to be read again: with the readers, their options and the languages that have a pipeline."""
-    code = fingerprint.of_code("ingest/readers", "ingest/text/languages.py", "ingest/text/documents.py")
+    code = fingerprint.of_code("ingest/readers", "ingest/text/languages.py", "ingest/text/documents.py", *DATES)
 
     def key(path: Path) -> str:
         said = source_settings(settings, path)
@@ -171,21 +173,22 @@ def results(
             yield name, _set_aside(file, name, result)
             continue
         digest, language = held.get(name, ("", ""))
-        if language and Document(name, file.source, file.file, result.title, language, result.text, result.metadata).digest == digest:
+        if language and _document(file, name, result, language).digest == digest:
             yield name, None  # its language, the costliest thing to find out, is known
         else:
             language = (said.language if said else "") or detect(result.text, settings.default_language)
-            yield name, _document(file, name, result, language, settings)
+            document = _document(file, name, result, language)
+            reason = f"no spaCy pipeline for its language ({language}); set one in spacy_models"
+            yield name, document if language in settings.pipelines else _set_aside(file, name, Unreadable("", reason))
 
 
 def _set_aside(file: File, name: str, result: Unreadable) -> Rejection:
     return Rejection(name, file.source, file.file, result.reason)
 
 
-def _document(file: File, name: str, result: Read, language: str, settings: Settings) -> Document | Rejection:
-    if language not in settings.pipelines:
-        return Rejection(name, file.source, file.file, f"no spaCy pipeline for its language ({language}); set one in spacy_models")
-    return Document(name, file.source, file.file, result.title, language, result.text, result.metadata)
+def _document(file: File, name: str, result: Read, language: str) -> Document:
+    date = document_date(result.metadata, result.text, name, language)
+    return Document(name, file.source, file.file, result.title, language, result.text, result.metadata, *date)
 
 
 def forget(connection: Connection, names: Sequence[str]) -> None:

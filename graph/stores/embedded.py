@@ -253,7 +253,7 @@ class _Copying:
     def __init__(self, kind: NodeKind | EdgeKind, path: Path) -> None:
         import pyarrow as pa
 
-        types = {"STRING": pa.string(), "INT64": pa.int64(), "STRING[]": pa.list_(pa.string())}
+        types = {"STRING": pa.string(), "INT64": pa.int64(), "DOUBLE": pa.float64(), "STRING[]": pa.list_(pa.string())}
         ends = {"source": "STRING", "target": "STRING"} if isinstance(kind, EdgeKind) else {}
         self.kind, self.path = kind, path
         self.schema = pa.schema([(name, types[type_]) for name, type_ in {**ends, **kind.properties}.items()])

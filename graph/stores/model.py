@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NodeKind:
-    """A label with its properties: name to type (STRING, INT64 or STRING[]). `id` is unique within the label."""
+    """A label with its properties: name to type (STRING, INT64, DOUBLE or STRING[]). `id` is unique within the label."""
 
     label: str
     properties: dict[str, str]
@@ -52,7 +52,7 @@ class EdgeKind:
 
 
 NODES = (
-    NodeKind("Document", {"id": "STRING", "title": "STRING", "language": "STRING", "source": "STRING"}),
+    NodeKind("Document", {"id": "STRING", "title": "STRING", "language": "STRING", "source": "STRING", "date": "STRING"}),
     NodeKind("Chunk", {"id": "STRING", "document": "STRING", "start_at": "INT64", "end_at": "INT64", "tokens": "INT64", "text": "STRING"}),
     NodeKind(
         "Entity",
@@ -84,7 +84,7 @@ EDGES = (
         "Entity",
         "Entity",
         ("source", "target", "type", "predicate"),
-        {"type": "STRING", "predicate": "STRING", "weight": "INT64", "evidence": "STRING"},
+        {"type": "STRING", "predicate": "STRING", "weight": "INT64", "confidence": "DOUBLE", "evidence": "STRING"},
     ),
     EdgeKind("IN_COMMUNITY", "Entity", "Community", ("source", "target"), {"level": "INT64"}),
     EdgeKind("PART_OF", "Community", "Community", ("source", "target"), {}),

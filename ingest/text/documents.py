@@ -13,7 +13,10 @@ from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, met
 
 @dataclass(frozen=True)
 class Document:
-    """One text with its provenance. `text` is what every offset in the project counts in, in code points."""
+    """One text with its provenance. `text` is what every offset in the project counts in, in code points.
+
+    `date` is the day (month, year) that the document is of, `date_from` what says so: see ingest.text.dates.document_date.
+    """
 
     document: str
     source: str
@@ -22,11 +25,14 @@ class Document:
     language: str
     text: str
     metadata: dict[str, Any] = field(default_factory=dict)
+    date: str | None = None
+    date_from: str | None = None
 
     @property
     def digest(self) -> str:
         """Changes when anything of the document that a later stage reads changes."""
-        return content_hash(self.title, self.language, self.text, orjson.dumps(self.metadata, option=orjson.OPT_SORT_KEYS).decode())
+        known = orjson.dumps(self.metadata, option=orjson.OPT_SORT_KEYS).decode()
+        return content_hash(self.title, self.language, self.text, known, self.date or "", self.date_from or "")
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ documents = Table(
     Column("language", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("metadata", Json, nullable=False),
+    Column("date", Text),
+    Column("date_from", Text),
     Index("documents_by_file", "source", "file"),
     info={"owners": ("document",)},
 )
@@ -92,7 +100,7 @@ def remove(connection: Connection, names: Sequence[str]) -> None:
 def load(connection: Connection, names: Sequence[str] | None = None) -> Iterator[Document]:
     """The documents of these names (all without), sorted by name within batches."""
     c = documents.c
-    statement = select(c.document, c.source, c.file, c.title, c.language, c.text, c.metadata).order_by(c.document)
+    statement = select(c.document, c.source, c.file, c.title, c.language, c.text, c.metadata, c.date, c.date_from).order_by(c.document)
     rows: Iterable[Any] = (
         connection.execute(statement) if names is None else select_where_in(connection, statement, documents.c.document, names)
     )

@@ -46,6 +46,7 @@ links = Table(
     Column("candidates", Json, nullable=False),
     Column("weights_version", Text, nullable=False),
     Column("named", Boolean, nullable=False),
+    info={"owners": ("document",)},
 )
 
 

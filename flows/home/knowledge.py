@@ -103,6 +103,10 @@ class Knowledge:
         description = (entry.description if entry else None) or (item.description if item else None)
         return About(entry.label if entry else None, description)
 
+    def bearers(self, name: str) -> int:
+        """How many items of the knowledge base a normalised name may mean; 0 without one."""
+        return self.base.bearers(name) if self.base else 0
+
     def close(self) -> None:
         """Close what was opened."""
         for name in ("base", "wikidata"):

@@ -105,11 +105,14 @@ def _show_grouped(screen: _Screen, row: Grouped) -> None:
 
 def _show_across(screen: _Screen, row: Across) -> None:
     times = f", {row.times:,} times" if row.times > 1 else ""
-    features = "  ".join(f"{k} {_value(v)}" for k, v in sorted(row.features.items()) if k != "names")
+    features = "  ".join(f"{k} {_value(v)}" for k, v in sorted(row.features.items()) if k not in ("names", "weights"))
     sign = {"merge": " = ", "split": " ≠ "}.get(row.kind, " ? ")
     screen.line(1, (sign.join(row.names), "bold"), f"  {row.verdict}{times}", (f"  {features}" if features else "", "dim"))
     for known in row.known:
         screen.line(2, *_known(known))
+    if weights := row.features.get("weights"):
+        terms = "  ".join(f"{w:+g} {f}" for f, w in sorted(weights.items(), key=lambda t: (-abs(t[1]), t[0])))
+        screen.line(2, f"log-odds {sum(weights.values()):+.2f} =  {terms}")
     for c in row.candidates:
         where = f"  {c['document']}" if c.get("document") else ""
         screen.line(2, f"candidate {c.get('name', c.get('id', ''))}  {_value(c.get('score', ''))}", (where, "dim"))

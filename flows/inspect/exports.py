@@ -177,17 +177,45 @@ def _decision_row(d: Decision) -> Row:
     }
 
 
+_CLOSE = 0.05
+"""From this probability of being wrong on a join, a parting or a link is told as in doubt."""
+
+
 def _review(connection: Connection) -> Iterator[Row]:
-    """What was in doubt: names and links that the decision left apart, with their candidates and margin."""
-    for d in all_decisions(connection):
-        if d.kind == "abstain":
-            yield {
-                "names": list(d.names),
-                "scope": d.scope,
-                "candidates": list(d.candidates),
-                "margin": d.features.get("margin"),
-                "spans": list(d.spans),
-            }
+    """What was in doubt, the dearest first: names left apart, joins and partings of one name, links, each with the probability that it is
+    wrong and how many mentions hang on it."""
+    found = [row for d in all_decisions(connection) if (row := _doubt(d))]
+    yield from sorted(found, key=lambda r: (-r["risk"], r["kind"], r["scope"], r["names"], [tuple(s.values()) for s in r["spans"]]))
+
+
+def _doubt(d: Decision) -> Row | None:
+    """A decision as a row of the review, None where it was not close."""
+    told = d.features.get("probability", d.features.get("confidence"))
+    if d.kind == "abstain":
+        probability, wrong = told, 0.5
+    elif told is None or d.kind not in ("merge", "split", "link", "nil") or d.features.get("registry_id"):
+        return None
+    else:
+        probability = told
+        wrong = told if d.kind in ("split", "nil") else 1.0 - told
+    if wrong < _CLOSE:
+        return None
+    mentions = d.features.get("mentions") or len(d.spans)
+    weights = d.features.get("weights", {})
+    return {
+        "kind": d.kind,
+        "names": list(d.names),
+        "scope": d.scope,
+        "verdict": d.verdict,
+        "probability": probability,
+        "mentions": mentions,
+        "risk": round(wrong * mentions, 3),
+        "for": {f: w for f, w in weights.items() if w > 0},
+        "against": {f: w for f, w in weights.items() if w < 0},
+        "candidates": list(d.candidates),
+        "margin": d.features.get("margin"),
+        "spans": list(d.spans),
+    }
 
 
 def _communities(connection: Connection) -> Iterator[Row]:

@@ -116,7 +116,7 @@ def resolve_batch(run: Run, batch: Batch) -> int:
     """
     keys = batch.keys
     with run.engine.begin() as connection:
-        result = resolve(connection, keys, run.knowledge.about, run.settings.unite_demonyms)
+        result = resolve(connection, keys, run.knowledge.about, run.settings.unite_demonyms, run.knowledge.bearers)
         gather(connection)
         # After a correction amid a run: what these documents' entities rest on is not their present text.
         stage_marks.forget(connection, sorted(keys.keys() - stage_marks.held(connection, "names").keys()))

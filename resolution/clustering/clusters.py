@@ -8,15 +8,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from math import exp, fsum
 from typing import Any
 
 from polyonym.ingest.text.common_words import is_common
 from polyonym.resolution.clustering.blocks import blocks, linking_names, people_of, slip_keys, without_country, word_key
 from polyonym.resolution.clustering.canonical_names import canonical_name
 from polyonym.resolution.clustering.constraints import Partition
-from polyonym.resolution.clustering.contexts import Context, Nearness, nearest
+from polyonym.resolution.clustering.contexts import MOST_HOLDERS, Context, Nearness, nearest
+from polyonym.resolution.clustering.evidence import Bearers, Side, between, merge_weights, nobody
 from polyonym.resolution.decisions import Decision
 from polyonym.resolution.judgements.judgements import Constraints
+from polyonym.resolution.names.abbreviations import abbreviates
 from polyonym.resolution.names.comparison import alike
 from polyonym.resolution.names.entity_types import majority, type_of
 from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_slip
@@ -52,17 +55,21 @@ class Solution:
     decisions: list[Decision]
 
 
+CLEAR = 0.6
+"""The least share among its possible bearers that a cluster is joined with."""
+SURE = 0.95
+"""From this probability on a join is not told by itself."""
 MARGIN = 0.01
 """By how much the nearest owner's context must beat the next one's, and by at least a quarter of that."""
 DOMINANT = 2
 """How many times as many documents must use an organisation's short name for one owner as for the next."""
 
 
-def solve(units: Sequence[Unit], constraints: Constraints, context: Context, demonyms: bool = False) -> Solution:
+def solve(units: Sequence[Unit], constraints: Constraints, context: Context, demonyms: bool = False, bearers: Bearers = nobody) -> Solution:
     """Clusters of the units of one or more whole blocks, and the decisions behind them.
 
     `context(document)` gives the content words of a document (see contexts.content_words); it is asked only where a short name
-    has several owners. `demonyms` unites a people's name with its country. The result does not depend on the order of `units`, and
+    has several owners. `demonyms` unites a people's name with its country, `bearers` tells how many known things bear a name. The result does not depend on the order of `units`, and
     equals the union of the results for single blocks.
     """
     clusters: list[Cluster] = []
@@ -71,7 +78,7 @@ def solve(units: Sequence[Unit], constraints: Constraints, context: Context, dem
         if len(block) == 1:
             clusters.append(_cluster(block, {block[0].wikidata_id} - {None}, {block[0].registry_id} - {None}, ()))
             continue
-        solver = _Block(block, constraints, context, demonyms)
+        solver = _Block(block, constraints, context, demonyms, bearers)
         solver.solve()
         clusters += solver.clusters()
         decisions += solver.decisions
@@ -100,12 +107,15 @@ def firm_type(unit: Unit) -> str:
 class _Block:
     """One block while it is solved."""
 
-    def __init__(self, units: list[Unit], constraints: Constraints, context: Context, demonyms: bool):
+    def __init__(self, units: list[Unit], constraints: Constraints, context: Context, demonyms: bool, known: Bearers):
         self.units = units
         self.context = context
         self.demonyms = demonyms
+        self.known = known
         self.partition = Partition(units, constraints, firm_type)
         self.decisions: list[Decision] = []
+        self.weights = merge_weights()
+        self.doubtful: set[int] = set()  # units that may be several bearers'
         self.heads: dict[str, list[int]] = {}
         for i, u in enumerate(units):
             self.heads.setdefault(u.head, []).append(i)
@@ -115,11 +125,11 @@ class _Block:
         for i, j in self.partition.judged_same:
             if self.partition.find(i) != self.partition.find(j) and self.partition.join(i, j):
                 self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
-        self._same_ids()
         short = [h for h in self.heads if h in self.owners]
         for head in sorted(self.heads):
             if head not in self.owners:
                 self._same_name(head, self.heads[head])
+        self._same_ids()
         if len(self.heads) > 1:
             self._variants()
             self._alike_of_one_item()
@@ -138,14 +148,22 @@ class _Block:
         return owners
 
     def _same_ids(self) -> None:
+        """Names of one item. Of several bearers of one name that are linked to it, the one that most documents speak of has it."""
         for kind, verdict in (("wikidata_id", "same Wikidata item"), ("registry_id", "same registry entry")):
-            by_id: dict[str, list[int]] = {}
+            by_id: dict[str, dict[str, list[int]]] = {}
             for i, u in enumerate(self.units):
                 if value := getattr(u, kind):
-                    by_id.setdefault(value, []).append(i)
-            for value, members in sorted(by_id.items()):
-                if len(members) > 1:
-                    self._join(self.units[members[0]].head, members, verdict, {kind: value})
+                    by_id.setdefault(value, {}).setdefault(u.head, []).append(i)
+            for value, heads in sorted(by_id.items()):
+                chosen = [self._most_spoken_of(heads[h]) for h in sorted(heads)]
+                if len(chosen) > 1:
+                    self._join(self.units[chosen[0][0]].head, sorted(i for held in chosen for i in held), verdict, {kind: value})
+
+    def _most_spoken_of(self, members: Sequence[int]) -> list[int]:
+        """Those of these units that are in the largest of their clusters."""
+        roots = self.partition.roots(members)
+        best = max(roots, key=lambda r: (len(self.partition.cluster(r).members), -min(self.partition.cluster(r).members)))
+        return [i for i in members if self.partition.find(i) == best]
 
     def _alike_of_one_item(self) -> None:
         """Names that are alike, of units that may be linked to one item though none is surely: "ibm", "international business machines"."""
@@ -159,16 +177,74 @@ class _Block:
                     self._join(a, [heads[a], heads[b]], "linked to one item, and alike", {"names": [a, b], "item": item})
 
     def _same_name(self, head: str, members: list[int]) -> None:
-        """One node per name. Units with a confident link come first; those without go to the node that most of them make."""
-        if is_generic(head) or len(members) == 1:
+        """One node for each bearer of a name."""
+        if not is_generic(head) and len(members) > 1:
+            self._bearers(head, members, "same name", {})
+
+    def _bearers(self, name: str, members: Iterable[int], verdict: str, features: Mapping[str, Any]) -> None:
+        """Unite what the evidence says is one bearer of a name, or of names that are alike. The clusters of which most is said come first; each
+        joins the bearer to which it more probably belongs than to none or another one. Of what could be several bearers' and is said too little
+        of to be one more, the context decides, or it stays apart.
+        """
+        before = self.partition.roots(i for i in members if i not in self.doubtful)
+        if len(before) < 2:
             return
-        linked = [i for i in members if self.partition.cluster(i).wikidata or self.partition.cluster(i).registry]
-        nodes = self.partition.join_all(linked)
-        rest = [i for i in members if self.partition.find(i) not in nodes]
-        if len(nodes) > 1 and rest:
-            self._several(head, rest, {r: [i for i in linked if self.partition.find(i) == r] for r in nodes})
-            return
-        self._join(head, members, "same name", {"documents": len(members)})
+        order = sorted(before, key=lambda r: (-self.partition.cluster(r).side.telling, self.units[r].key))
+        bearers = _Bearers()
+        joined: list[_Join] = []
+        unclear: list[int] = []
+        for root in order:
+            side = self.partition.cluster(root).side
+            ranked = self._ranked(name, root, bearers.like(side, self.units))
+            best = ranked[0] if ranked else None
+            if best:
+                best = replace(best, mentions=self.partition.mentions(root))
+            if best and best.odds >= 1.0 and best.share >= CLEAR and self.partition.join(best.to, root):
+                bearers.index(best.to, side)
+                joined.append(best)
+            elif not bearers.all or (side.telling and (best is None or best.odds < 1.0)):
+                bearers.add(root, side)
+                if best and len({self.units[i].head for i in before}) == 1:
+                    self._part(name, best)
+            else:
+                unclear.append(root)
+        self._tell(name, joined, verdict, {"documents": len(before), **features})
+        if unclear:
+            self._unclear(name, unclear, bearers.all)
+
+    def _ranked(self, name: str, root: int, bearers: Sequence[int]) -> list["_Join"]:
+        """For each bearer how far a cluster may be its, the likeliest first."""
+        side = self.partition.cluster(root).side
+        known = self.known(name)
+        found = {b: between(name, known, self.partition.cluster(b).side, side) for b in bearers if not self.partition.obstacle(b, root)}
+        odds = {b: exp(self.weights.weigh(f)) for b, f in found.items()}
+        each = {b: odds[b] * len(self.partition.cluster(b).members) for b in found}
+        total = fsum(each[b] for b in sorted(each))
+        made = [_Join(root, b, round(odds[b], 3), round(each[b] / total, 3), found[b]) for b in found]
+        return sorted(made, key=lambda j: (-j.share, self.units[j.to].key))
+
+    def _unclear(self, name: str, roots: Sequence[int], bearers: Sequence[int]) -> None:
+        owners = {self.partition.find(b): self.partition.cluster(b).members for b in bearers}
+        if len(owners) > 1:
+            self._several(name, roots, {r: list(m) for r, m in owners.items()})
+
+    def _tell(self, name: str, joined: Sequence["_Join"], verdict: str, features: Mapping[str, Any]) -> None:
+        """Record joins: the sure ones of a name together, each of those in doubt by itself, with what speaks for and against it."""
+        sure = [j for j in joined if j.probability >= SURE]
+        for j in joined:
+            if j.probability < SURE:
+                self._decide("merge", name, [j.root, j.to], verdict, self._told(j))
+        if sure:
+            members = sorted({i for j in sure for i in (j.root, j.to)})
+            least = min(sure, key=lambda j: (j.probability, self.units[j.root].key))
+            self._decide("merge", name, members, verdict, {**features, **self._told(least)})
+
+    def _part(self, name: str, nearest: "_Join") -> None:
+        """Record that a cluster is another bearer than the nearest one."""
+        self._decide("split", name, [nearest.root, nearest.to], "two bearers of one name", self._told(nearest))
+
+    def _told(self, join: "_Join") -> dict[str, Any]:
+        return {"probability": join.probability, "mentions": join.mentions, "weights": self.weights.parts(join.features)}
 
     def _variants(self) -> None:
         """Full names: the same letters or words in another arrangement, slips, persons with other forms of their given names."""
@@ -185,7 +261,7 @@ class _Block:
                 same.setdefault(key(head), []).append(head)
         for heads in same.values():
             if len(heads) > 1:
-                self._join(heads[0], [i for h in heads for i in self.heads[h]], verdict, {"names": heads})
+                self._bearers(heads[0], [i for h in heads for i in self.heads[h]], verdict, {"names": heads})
 
     def _peoples(self) -> None:
         members: dict[str, list[int]] = {}
@@ -231,7 +307,7 @@ class _Block:
         i, j = self.heads[a][0], self.heads[b][0]
         left, right = self.partition.cluster(i).variants | {a}, self.partition.cluster(j).variants | {b}
         if all(x == y or alike(x, y) for x in left for y in right):
-            self._join(a, [i, j], verdict, {"names": [a, b]})
+            self._bearers(a, [*self.heads[a], *self.heads[b]], verdict, {"names": [a, b]})
             self.partition.cluster(i).variants |= left | right
 
     def _short_name(self, head: str) -> None:
@@ -253,6 +329,7 @@ class _Block:
         places_ = [i for i in members if people and firm_type(self.units[i]) == "PLACE"]
         members = [i for i in members if i not in places_]
         self._same_name(head, places_)
+        others = [i for i in others if self._travels(head, others, members)]
         owners: dict[int, list[int]] = defaultdict(list)
         # What the registry knows by its short name is nobody's short form; it may itself be what another document means.
         settled = [i for i in members if self.partition.cluster(i).registry]
@@ -264,9 +341,27 @@ class _Block:
         elif len(owners) == 1:
             root = next(iter(owners))
             verdict = "only owner of the surname" if people else "only owner of the short name"
-            self._join(head, [root, *members], verdict, {"owner": self.units[root].head})
+            another = [i for i in members if not self._may_belong(i, root)]
+            self._join(head, [root, *(i for i in members if i not in another)], verdict, {"owner": self.units[root].head})
+            self._same_name(head, another)
         else:
             self._several(head, members, owners, dominant=not people)
+
+    def _may_belong(self, i: int, root: int) -> bool:
+        """Whether what is said of a short name's unit leaves it more probable than not that it means the only owner of the name."""
+        owner = self.units[root].head
+        features = between(owner, self.known(owner), self.partition.cluster(root).side, self.partition.cluster(i).side)
+        return self.weights.weigh(features) > 0
+
+    def _travels(self, head: str, owners: Sequence[int], members: Sequence[int]) -> bool:
+        """Whether a short name means the same outside the documents that say what it is short for: initials and words left off do; what is
+        merely called so does where not more documents use the name by itself, or both may be linked to one item.
+        """
+        told = [i for i in owners if self._rule(i, head) in _TOLD and not abbreviates(head.upper(), [self.units[i].head])]
+        if len(told) < len(owners) or len(told) >= len(members):
+            return True
+        items = {self.units[i].item for i in told} - {None}
+        return bool(items & {self.units[i].item for i in members})
 
     def _rule(self, i: int, name: str) -> str:
         """Why a unit has a name besides its head; "" when it has not."""
@@ -284,7 +379,7 @@ class _Block:
         word = is_place_name(head) or (is_common(head) and len(people) < 3)
         return sure and not word and len(self.heads[head]) <= 2 * len(people)
 
-    def _several(self, head: str, members: list[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
+    def _several(self, head: str, members: Sequence[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
         """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""
         ranked = sorted(owners, key=lambda r: (-len(owners[r]), self.units[r].key))
         if dominant and len(owners[ranked[0]]) >= DOMINANT * len(owners[ranked[1]]):
@@ -295,13 +390,14 @@ class _Block:
             for i in held:
                 nearness.add(owner, self.units[i].document)
         doubtful: dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]] = {}
-        left = members
+        left: Sequence[int] = members
         # Once more with the documents that the first round has added to each owner's: a story names somebody in full in few of its documents.
         for _ in range(2):
             doubtful = self._join_nearest(head, left, sorted(owners), nearness)
             if len(doubtful) in (0, len(left)):
                 break
             left = list(doubtful)
+        self.doubtful.update(doubtful)
         for i, (features, candidates) in doubtful.items():
             self._decide("abstain", head, [i], "several owners, none clearly nearest", features, candidates)
 
@@ -319,7 +415,7 @@ class _Block:
             candidates = tuple({"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order)
             first, second = scores.get(order[0], 0.0), scores.get(order[1], 0.0)
             margin, needed = round(first - second, 3), round(max(MARGIN, second / 4), 3)
-            features = {"margin": margin, "needed": needed, "owners": len(owners)}
+            features = {"margin": margin, "needed": needed, "owners": len(owners), "mentions": self.partition.mentions(i)}
             if margin >= needed and self.partition.join(order[0], i):
                 self._decide("merge", head, [i, order[0]], "nearest context", features, candidates)
                 joined.append((order[0], i))
@@ -365,6 +461,58 @@ class _Block:
             _cluster([self.units[i] for i in sorted(g.members)], g.wikidata, g.registry, self.owners)
             for g in self.partition.clusters.values()
         ]
+
+
+@dataclass(frozen=True)
+class _Join:
+    """That a cluster belongs to a bearer of its name: the odds that it does if there is no other bearer, and the bearer's share among all that
+    it may belong to, by what is said and by how many documents speak of each.
+    """
+
+    root: int
+    to: int
+    odds: float
+    share: float
+    features: dict[str, float]
+    mentions: int = 0  # that hang on it
+
+    @property
+    def probability(self) -> float:
+        return round(self.share * self.odds / (1.0 + self.odds), 3)
+
+
+_TOLD = frozenset({"alias", "coreference"})
+"""Rules by which a document says that two names are one thing's, without any likeness of theirs."""
+FEW = 8
+"""So many bearers are compared with everything; of more only those that share something with it."""
+
+
+class _Bearers:
+    """The bearers of a name while they are found: clusters, each by one of its units, and by what is said of them."""
+
+    def __init__(self) -> None:
+        self.all: list[int] = []
+        self._by_value: dict[tuple[str, str], dict[int, None]] = defaultdict(dict)
+
+    def add(self, unit: int, side: Side) -> None:
+        self.all.append(unit)
+        self.index(unit, side)
+
+    def index(self, unit: int, side: Side) -> None:
+        """This is said of a bearer."""
+        for value in side.values():
+            if len(holders := self._by_value[value]) <= MOST_HOLDERS:
+                holders[unit] = None
+
+    def like(self, side: Side, units: Sequence[Unit]) -> list[int]:
+        """The bearers that a side may belong to, sorted by unit: what too many share tells nothing."""
+        if len(self.all) <= FEW:
+            return sorted(self.all)
+        shared: Counter[int] = Counter()
+        for value in side.values():
+            if len(holders := self._by_value.get(value, {})) <= MOST_HOLDERS:
+                shared.update(list(holders))
+        return sorted(sorted(shared, key=lambda b: (-shared[b], units[b].key))[:FEW])
 
 
 def _cluster(units: Sequence[Unit], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]) -> Cluster:

@@ -4,10 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from polyonym.resolution.clustering.evidence import Side, merge_weights, side
 from polyonym.resolution.judgements.judgements import Constraints
 from polyonym.resolution.names.entity_types import TYPES, compatible
 from polyonym.resolution.within_document.document_entities import Unit
 
+APART = -6.0
+"""Below these log-odds what documents say of two things parts them, whatever their names and links."""
 _FIRM = {t: frozenset({t} - {"OTHER"}) for t in TYPES}
 
 
@@ -22,6 +25,7 @@ class Growing:
     registry: frozenset[str]
     types: frozenset[str]
     variants: frozenset[str]  # names that are one by likeness alone, each of which must be like each other
+    side: Side  # what its documents say of it
 
 
 class Partition:
@@ -31,6 +35,7 @@ class Partition:
 
     def __init__(self, units: Sequence[Unit], constraints: Constraints, type_of_unit: Callable[[Unit], str]):
         self.units = units
+        self._weights = merge_weights()
         self._parent = list(range(len(units)))
         self.clusters = {
             i: Growing(
@@ -39,6 +44,7 @@ class Partition:
                 frozenset({u.registry_id} if u.registry_id else ()),
                 _FIRM[type_of_unit(u)],
                 frozenset(),
+                side(u, type_of_unit(u)),
             )
             for i, u in enumerate(units)
         }
@@ -74,6 +80,8 @@ class Partition:
             return "different registry ids"
         if not all(compatible(x, y) for x in a.types for y in b.types):
             return "types that cannot go together"
+        if self._weights.against(a.side, b.side) < APART:
+            return "what is said of them"
         if self._apart:
             small, large = (a, b) if len(a.members) <= len(b.members) else (b, a)
             root = self.find(large.members[0])
@@ -96,6 +104,7 @@ class Partition:
         into.registry |= from_.registry
         into.types |= from_.types
         into.variants |= from_.variants
+        into.side |= from_.side
         return True
 
     def join_all(self, members: Iterable[int]) -> list[int]:

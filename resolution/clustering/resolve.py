@@ -18,6 +18,7 @@ from polyonym.resolution.clustering import block_keys as unit_index
 from polyonym.resolution.clustering.blocks import block_keys, closure
 from polyonym.resolution.clustering.clusters import Cluster, Solution, solve
 from polyonym.resolution.clustering.contexts import content_words
+from polyonym.resolution.clustering.evidence import Bearers, nobody
 from polyonym.resolution.entities import Alias, Entity, Membership
 from polyonym.resolution.identity import Assignment, Newcomer
 from polyonym.resolution.judgements import judgements
@@ -78,11 +79,14 @@ def pending(connection: Connection, wanted: Mapping[str, str]) -> tuple[list[str
     return stage_marks.outdated(connection, STAGE, wanted), gone
 
 
-def resolve(connection: Connection, wanted: Mapping[str, str], about: AboutItem, demonyms: bool = False) -> Resolved:
+def resolve(
+    connection: Connection, wanted: Mapping[str, str], about: AboutItem, demonyms: bool = False, bearers: Bearers = nobody
+) -> Resolved:
     """Bring entities up to date with names, links and judgements, inside the caller's transaction.
 
     `wanted` maps every document of the corpus to the key of its names and links; `about` tells what is known of an
-    item by (Wikidata id, registry id); with `demonyms` a people's name is its country's.
+    item by (Wikidata id, registry id); with `demonyms` a people's name is its country's;
+    `bearers` tells how many things are known to bear a normalised name.
     """
     dirty, gone = pending(connection, wanted)
     result = Resolved()
@@ -99,7 +103,7 @@ def resolve(connection: Connection, wanted: Mapping[str, str], about: AboutItem,
     }
     before = unit_index.keys_of_documents(connection, sorted({*dirty, *gone}))
     units = _touched(connection, before, {*dirty, *gone}, changed, keys, whole=len(dirty) * 4 > len(wanted))
-    solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms)
+    solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms, bearers)
     result.units = len(units)
     _store(connection, units, solution, known, about, [*dirty, *gone], result)
     # All units of one head are in one block, so that the decisions of these heads are those of the blocks solved, before and now.

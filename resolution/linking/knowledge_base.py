@@ -338,6 +338,11 @@ class KnowledgeBase:
         row = self._fetch("SELECT * FROM items WHERE id = ?", (qid,))
         return _item(row[0]) if row else None
 
+    def bearers(self, name: str) -> int:
+        """How many items a normalised name is a label or an alias of."""
+        rows = self._fetch(f"SELECT COUNT(DISTINCT item) FROM keys WHERE key = ? AND kind IN ({EXACT}, {BARE})", (name,))
+        return int(rows[0][0])
+
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
         """For each raw name the items that answer to it.
 

@@ -1,6 +1,6 @@
 """What flows through resolution: a document's names, their links, and the units that clusters are made of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from polyonym.resolution.names.persons import looks_like_person, person_parts
@@ -12,7 +12,7 @@ class DocumentName:
 
     `group` is the normalised name that stands for the whole group of names for one thing in this document (its own name
     when nothing longer stands there). `rule` says why it is in the group ("" for the group's own name), `evidence` holds
-    spans (start, end) in the document on which the rule rests. A judgement that splits a name's mentions gives the split-off
+    spans (start, end) in the document on which the rule rests, `traits` what the document says of the thing beside its name (see traits). A judgement that splits a name's mentions gives the split-off
     part a name of its own, with the suffix " §N".
     """
 
@@ -23,6 +23,7 @@ class DocumentName:
     labels: dict[str, int]  # recogniser's label to count
     rule: str = ""
     evidence: tuple[tuple[int, int], ...] = ()
+    traits: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def surface(self) -> str:

@@ -17,6 +17,7 @@ from polyonym.ingest.text.documents import Document
 from polyonym.resolution.names.normal_forms import normalise, region_of
 from polyonym.resolution.within_document.document_entities import DocumentName
 from polyonym.resolution.within_document.grouping import Grouping, Name, Span, apply_rules
+from polyonym.resolution.within_document.traits import traits_of
 
 
 class Mention(Protocol):
@@ -55,6 +56,7 @@ document_names = Table(
     Column("labels", Json, nullable=False),
     Column("rule", Text, nullable=False),
     Column("evidence", Json, nullable=False),
+    Column("traits", Json, nullable=False),
 )
 
 mention_names = Table(
@@ -87,7 +89,7 @@ def group(
     grouping = apply_rules(document.text, names, chains)
     name_of = {(r.start, r.end): r.name for r in rows}
     rows += _coreferent(document.document, [(m.start, m.end) for m in ordered if m.label == COREFERENT], chains, name_of)
-    return _rows(document.document, names, grouping), sorted(rows, key=lambda r: (r.start, -r.end))
+    return _rows(document, names, grouping, rows), sorted(rows, key=lambda r: (r.start, -r.end))
 
 
 def _coreferent(
@@ -134,16 +136,18 @@ def _region_after(text: str, mention: Mention, starts: dict[int, Mention]) -> st
     return None if in_list else region
 
 
-def _rows(document: str, names: dict[str, Name], grouping: Grouping) -> list[DocumentName]:
+def _rows(document: Document, names: dict[str, Name], grouping: Grouping, mentions: Sequence[MentionName]) -> list[DocumentName]:
+    beside = sorted(((m.start, m.end), m.name) for m in mentions)
     return [
         DocumentName(
-            document,
+            document.document,
             n.name,
             grouping.root(n.name),
             dict(sorted(n.surfaces.items())),
             dict(sorted(n.labels.items())),
             n.rule,
             n.evidence or (n.spans[0],),
+            traits_of(document.text, n.spans, n.type == "PERSON", sorted(n.surfaces), beside),
         )
         for n in sorted(names.values(), key=lambda n: n.name)
     ]
@@ -164,7 +168,7 @@ def load(connection: Connection, documents: Sequence[str] | None = None) -> Iter
         connection.execute(statement) if documents is None else select_where_in(connection, statement, document_names.c.document, documents)
     )
     for row in rows:
-        yield DocumentName(*(*row[:6], tuple((a, b) for a, b in row.evidence)))
+        yield DocumentName(*(*row[:6], tuple((a, b) for a, b in row.evidence), row.traits))
 
 
 def load_mentions(connection: Connection, documents: Sequence[str] | None = None) -> Iterator[MentionName]:

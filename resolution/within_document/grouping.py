@@ -180,9 +180,35 @@ def _aliases_in_text(g: Grouping) -> None:
         between, other = g.text[end:next_start], g.names[other_key]
         if other is name or next_start < end or len(between) > 60:
             continue
-        if _ALIAS_BETWEEN.fullmatch(between) or (between.strip() == "(" and abbreviates(max(name.surfaces), other.surfaces)):
-            short, full = (name, other) if len(name.name) < len(other.name) else (other, name)
+        known = _known_as(g, spans, i) if _ALIAS_BETWEEN.fullmatch(between) else None
+        if between.strip() == "(" and abbreviates(max(name.surfaces), other.surfaces):
+            known = name
+        if known is not None and known is not other:
+            short, full = (known, other) if len(known.name) < len(other.name) else (other, known)
             g.attach(short, full, "alias", (start, next_end))
+
+
+_INSIDE = re.compile(r"\b(of|in|bin|ibn|bint|ben)\s+(?:the\s+)?\Z")
+_GOES_ON = re.compile(r"['’]s\s+[A-Z]|[ -][A-Z]")
+
+
+def _known_as(g: Grouping, spans: Sequence[tuple[Span, str]], i: int) -> Name | None:
+    """Which name "known as" behind the name at a place speaks of: that one; where it stands inside a longer phrase ("Cyrus II of Persia"), the
+    one that the phrase begins with. None where the alias goes on behind what was found of it ("Africa's World War"), or is a person's and the
+    name a place's.
+    """
+    (start, _), key = spans[i]
+    name, ((_, next_end), other) = g.names[key], spans[i + 1]
+    if _GOES_ON.match(g.text, next_end):
+        return None
+    inside = _INSIDE.search(g.text, max(0, start - 12), start)
+    if inside and not (inside[1] in ("of", "in") and g.is_place(key) and g.is_place(other)):
+        ((_, end), before) = spans[i - 1] if i else ((0, -1), key)
+        if end != inside.start() - 1:
+            return None
+        name = g.names[before]
+    one, two = (name.name in g.is_person, g.is_place(name.name)), (other in g.is_person, g.is_place(other))
+    return None if (one[0] and two[1]) or (one[1] and two[0]) else name
 
 
 def _bracketed(text: str, end: int) -> Iterator[re.Match[str]]:

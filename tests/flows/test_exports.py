@@ -56,7 +56,7 @@ def test_a_link_in_doubt_shows_its_margin_and_its_mentions(
     with fill(tmp_path / "s.db", TEXTS, {"Halden ASA": "ORG"}).begin() as connection:
         [name] = {k.name for k in links.load(connection)}
         links.replace(connection, ["b.txt"], [Link("b.txt", name, "Q7", 0.25, verdict="abstain", candidates=candidates)])
-        [row] = export(connection, "review")
+        row = next(row for row in export(connection, "review") if row["kind"] == "abstain")
     assert row["margin"] == margin
     assert [TEXTS[s["document"]][s["start"] : s["end"]] for s in row["spans"]] == ["Halden ASA", "Halden ASA"]
 

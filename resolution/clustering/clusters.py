@@ -125,11 +125,13 @@ class _Block:
         for i, j in self.partition.judged_same:
             if self.partition.find(i) != self.partition.find(j) and self.partition.join(i, j):
                 self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
+        self._same_entries()
+        self.partition.heeds_what_is_said = True
         short = [h for h in self.heads if h in self.owners]
         for head in sorted(self.heads):
             if head not in self.owners:
                 self._same_name(head, self.heads[head])
-        self._same_ids()
+        self._same_items()
         if len(self.heads) > 1:
             self._variants()
             self._alike_of_one_item()
@@ -147,17 +149,28 @@ class _Block:
                 owners.setdefault(name, []).append(i)
         return owners
 
-    def _same_ids(self) -> None:
-        """Names of one item. Of several bearers of one name that are linked to it, the one that most documents speak of has it."""
-        for kind, verdict in (("wikidata_id", "same Wikidata item"), ("registry_id", "same registry entry")):
-            by_id: dict[str, dict[str, list[int]]] = {}
-            for i, u in enumerate(self.units):
-                if value := getattr(u, kind):
-                    by_id.setdefault(value, {}).setdefault(u.head, []).append(i)
-            for value, heads in sorted(by_id.items()):
-                chosen = [self._most_spoken_of(heads[h]) for h in sorted(heads)]
-                if len(chosen) > 1:
-                    self._join(self.units[chosen[0][0]].head, sorted(i for held in chosen for i in held), verdict, {kind: value})
+    def _same_entries(self) -> None:
+        """What the registry knows as one: the user's word."""
+        by_id: dict[str, list[int]] = {}
+        for i, u in enumerate(self.units):
+            if u.registry_id:
+                by_id.setdefault(u.registry_id, []).append(i)
+        for value, members in sorted(by_id.items()):
+            if len(members) > 1:
+                self._join(self.units[members[0]].head, members, "same registry entry", {"registry_id": value})
+
+    def _same_items(self) -> None:
+        """Names of one Wikidata item. Of several bearers of one name that are linked to it, the one that most documents speak of has it."""
+        by_id: dict[str, dict[str, list[int]]] = {}
+        for i, u in enumerate(self.units):
+            if value := u.wikidata_id:
+                by_id.setdefault(value, {}).setdefault(u.head, []).append(i)
+        for value, heads in sorted(by_id.items()):
+            chosen = [self._most_spoken_of(heads[h]) for h in sorted(heads)]
+            if len(chosen) > 1:
+                self._join(
+                    self.units[chosen[0][0]].head, sorted(i for held in chosen for i in held), "same Wikidata item", {"wikidata_id": value}
+                )
 
     def _most_spoken_of(self, members: Sequence[int]) -> list[int]:
         """Those of these units that are in the largest of their clusters."""
@@ -357,7 +370,7 @@ class _Block:
         """Whether a short name means the same outside the documents that say what it is short for: initials and words left off do; what is
         merely called so does where not more documents use the name by itself, or both may be linked to one item.
         """
-        told = [i for i in owners if self._rule(i, head) in _TOLD and not abbreviates(head.upper(), [self.units[i].head])]
+        told = [i for i in owners if self._rule(i, head) in _TOLD and not _is_made_of(head, self.units[i].head)]
         if len(told) < len(owners) or len(told) >= len(members):
             return True
         items = {self.units[i].item for i in told} - {None}
@@ -538,6 +551,13 @@ def _may_be_slip(a: str, b: str) -> bool:
         return may_be_one_person(left, right)
     mended = replace(right, words=(*right.words[:-1], left.last))
     return is_slip(f"{left.given[0]} {left.last}", f"{left.given[0]} {right.last}") and may_be_one_person(left, mended)
+
+
+def _is_made_of(short: str, long: str) -> bool:
+    """Whether a short name is made of a longer one's letters: initials, or letters of it in order from the first (VLMR of Velmora)."""
+    letters = iter(squash(long))
+    in_order = " " not in short and len(short) < 7 and short[0] == long[0] and all(c in letters for c in squash(short))
+    return in_order or abbreviates(short.upper(), [long])
 
 
 def _spans_of_head(unit: Unit) -> list[tuple[int, int]]:

@@ -36,6 +36,7 @@ class Partition:
     def __init__(self, units: Sequence[Unit], constraints: Constraints, type_of_unit: Callable[[Unit], str]):
         self.units = units
         self._weights = merge_weights()
+        self.heeds_what_is_said = False  # what people and the registry say goes before what documents say
         self._parent = list(range(len(units)))
         self.clusters = {
             i: Growing(
@@ -80,7 +81,7 @@ class Partition:
             return "different registry ids"
         if not all(compatible(x, y) for x in a.types for y in b.types):
             return "types that cannot go together"
-        if self._weights.against(a.side, b.side) < APART:
+        if self.heeds_what_is_said and self._weights.against(a.side, b.side) < APART:
             return "what is said of them"
         if self._apart:
             small, large = (a, b) if len(a.members) <= len(b.members) else (b, a)

@@ -33,6 +33,7 @@ def environment(home: Home, verbose: bool = False) -> dict[str, str]:
         "PREFECT_SHOW_PROMPT": "false",
         "PREFECT_CLI_PROMPT": "false",
         "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONSAFEPATH": "1",  # processes that are started import nothing of the folder in which a person stands
     }
 
 

@@ -22,8 +22,9 @@ from typing import Any
 from coat_files import FILE_COATS, aligned
 
 from polyonym.flows.inspect import exports
-from polyonym.flows.pipeline import ingesting
+from polyonym.flows.pipeline import scanning
 from polyonym.flows.pipeline.run import Run
+from polyonym.flows.pipeline.stages import ENTITIES, LINKS, MENTIONS, NAMES, do_stage
 from polyonym.resolution.evaluation.evaluation import against_gold
 from polyonym.resolution.evaluation.gold import read_gold
 
@@ -191,19 +192,14 @@ LIST_COATS = {
 # --- reading and scoring
 
 
-def resolved(run: Run, sources: list[str]) -> None:
-    scan = ingesting.scan_sources(run, sources, False, None)
-    ingesting.read_documents(run, scan)
-    for step in (ingesting.find_mentions, ingesting.name_mentions, ingesting.link_names, ingesting.resolve_entities):
-        step(run)
-
-
 def rows_of(home: Path, source: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """Texts of the documents by name, and the mentions, that a run over a source gives."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     run = Run.open(home, None)
-    resolved(run, [str(source)])
+    scanning.read_documents(run, scanning.scan_sources(run, [str(source)], False, None))
+    for stage in (MENTIONS, NAMES, LINKS, ENTITIES):
+        do_stage(run, stage)
     with run.engine.connect() as connection:
         texts = {r["document"]: r["text"] for r in exports.export(connection, "documents")}
         rows = list(exports.export(connection, "mentions"))

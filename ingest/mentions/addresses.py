@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polyonym.ingest.mentions.boundaries import word_list
+from polyonym.ingest.mentions.word_lists import word_list
 
 LONGEST = 80
 """Characters of a display name; what is longer is no name."""

@@ -3,8 +3,8 @@
 import re
 import unicodedata
 from functools import cache
-from importlib.resources import files
 
+from polyonym.ingest.mentions.word_lists import word_list
 from polyonym.ingest.text.sentences import Span
 
 _RIGHT_EDGE = frozenset(".'’)]}!?+*%°′″")  # signs that a name may end in; all others are cut off
@@ -37,16 +37,6 @@ _DEGREE = re.compile(
 def degree_spans(text: str) -> list[Span]:
     """Where English degrees with their subjects stand, such as "Master of Arts in Art History" or "Bachelor's degree"."""
     return [m.span() for m in _DEGREE.finditer(text)]
-
-
-@cache
-def word_list(kind: str) -> frozenset[str]:
-    """A closed list of `data/mention_words.tsv`, as written there."""
-    for line in files("polyonym.ingest").joinpath("data/mention_words.tsv").read_text(encoding="utf-8").splitlines():
-        name, _, words = line.partition("\t")
-        if name == kind:
-            return frozenset(words.split())
-    raise KeyError(kind)
 
 
 def split(text: str, start: int, end: int, label: str, sentence_ends: frozenset[int], english: bool) -> list[Span]:

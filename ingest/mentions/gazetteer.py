@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +59,11 @@ class Matcher:
                 self._labels.setdefault(_JOIN.join(parts), label)
                 lengths.setdefault(parts[0], set()).add(len(parts))
         self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
+
+    @cached_property
+    def folded(self) -> "Matcher":
+        """The same names in small letters, to be found in words in small letters."""
+        return Matcher((name.replace(_JOIN, " ").lower(), label) for name, label in self._labels.items())
 
     def find(self, text_words: list[Word]) -> list[tuple[int, int, str]]:
         """(start, end, label) of every name in a text's words: the leftmost first, the longest at each place, none overlapping."""

@@ -12,10 +12,12 @@ from typing import Any
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
 from polyonym.ingest.mentions.addresses import addresses, named_addresses
-from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, titles_before, whole_number, word_list
-from polyonym.ingest.mentions.gazetteer import Matcher, words
+from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, titles_before, whole_number
+from polyonym.ingest.mentions.casing import recased, true_case
+from polyonym.ingest.mentions.gazetteer import Matcher, Word, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
 from polyonym.ingest.mentions.recognition import Recognition, read, recognise
+from polyonym.ingest.mentions.word_lists import word_list
 from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.common_words import is_common
@@ -77,9 +79,13 @@ mentions = Table(
 
 @dataclass(frozen=True)
 class Layout:
-    """A document's view with its sentences, and its passages with what the recognisers are asked; offsets count in the view's text."""
+    """A document's view with its sentences, and its passages with what the recognisers are asked; offsets count in the view's text.
+
+    `text` is the view's, in English with capitals as in a sentence (see polyonym.ingest.mentions.casing).
+    """
 
     view: View
+    text: str
     sentences: list[Span]
     passages: list[Passage]
 
@@ -88,12 +94,13 @@ def layout(document: Document) -> Layout:
     """Where the document's sentences and passages lie."""
     view = view_of(document.text)
     spans = viewed_sentences(view.text, document.language)
-    return Layout(view, spans, passages(view.text, spans))
+    text = true_case(view.text) if document.language == "en" else view.text
+    return Layout(view, text, spans, passages(text, spans))
 
 
 def model_name(pipeline: str) -> str:
     """Under what name a pipeline's outputs are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
-    code = fingerprint.of_code("ingest/mentions/recognition.py", "ingest/text/common_words.py", "ingest/data/common_words_en.tsv")
+    code = fingerprint.of_code("ingest/mentions/recognition.py")
     return f"recognise:{code}:{pipeline_version(pipeline)}"
 
 
@@ -101,7 +108,7 @@ def recognise_missing(
     documents: Sequence[tuple[Document, Layout]], pipeline: str, kept: Mapping[str, bytes], pipelines: Pipelines
 ) -> dict[str, bytes]:
     """Run a pipeline over those passages of `documents` whose payloads are not in `kept`; returns the new payloads by content."""
-    texts = {p.content: where.view.text[p.start : p.end] for _, where in documents for p in where.passages if p.content not in kept}
+    texts = {p.content: where.text[p.start : p.end] for _, where in documents for p in where.passages if p.content not in kept}
     return dict(zip(texts, pipelines.run(recognise, pipeline, list(texts.values())), strict=True))
 
 
@@ -137,6 +144,7 @@ def find_mentions(
     if patterns is not None:
         finder.add_patterns(patterns)
     finder.add_repeats()
+    finder.add_known_in_headlines(patterns)
     return finder.result()
 
 
@@ -161,7 +169,7 @@ class _Finder:
     def __init__(self, document: Document, where: Layout, labels: frozenset[str]) -> None:
         self._document = document
         self._view = where.view
-        self._text = where.view.text
+        self._text = where.text
         self._english = document.language == "en"
         self._labels = labels
         self._sentences = where.sentences
@@ -321,6 +329,25 @@ class _Finder:
                 ):
                     self._insert(_Found(start, end, label, {detector}))
 
+    def add_known_in_headlines(self, patterns: Matcher | None) -> None:
+        """In lines whose capitals were changed, the names of several words that other lines or the patterns have, whatever their letters: what
+        is known goes before what a recogniser made of such a line."""
+        lines = recased(self._view.text, self._text)
+        if not lines:
+            return
+        inside = [(f, _touches(lines, f.start, f.end)) for f in self._found]
+        known = {name.lower(): f.label for f, there in inside if not there and " " in (name := self._text[f.start : f.end])}
+        text_words = [Word(w.start, w.end, w.text.lower()) for w in self._words if _touches(lines, w.start, w.end)]
+        places = [(*place, "repeat") for place in Matcher(known).find(text_words)]
+        places += [(*place, "pattern") for place in (patterns.folded.find(text_words) if patterns else [])]
+        for start, end, label, detector in sorted(places, key=lambda p: (p[0] - p[1], p)):
+            others = self._overlapping(start, end)
+            if any(o.start < start or end < o.end or (o.start, o.end) == (start, end) for o in others):
+                continue
+            for other in others:
+                self._found.remove(other)
+            self._insert(_Found(start, end, label, {detector}))
+
     def _surname(self, name: str) -> str | None:
         parts = name.split()
         while len(parts) > 1 and parts[-1].rstrip(",") in word_list("generation"):
@@ -358,7 +385,7 @@ class _Finder:
             last = max(0, bisect_left(starts, found.end) - 1)
             sentence = (sentences[first][0], sentences[last][1])
             start, end = self._view.span(found.start, found.end)
-            text, name = self._document.text[start:end], " ".join(self._text[found.start : found.end].split())
+            text, name = self._document.text[start:end], " ".join(self._view.text[found.start : found.end].split())
             title = titles_before(self._text, found.start)
             detectors = tuple(sorted(found.detectors))
             result.append(Mention(self._document.document, start, end, text, found.label, *sentence, detectors, name, title))

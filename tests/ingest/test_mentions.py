@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.mentions import mentions
 from polyonym.ingest.mentions.boundaries import is_junk, mend
+from polyonym.ingest.mentions.casing import true_case
 from polyonym.ingest.mentions.gazetteer import Matcher, words
 from polyonym.ingest.mentions.mentions import LABELS, Recogniser, find_mentions, layout, model_name, recognise_missing
 from polyonym.ingest.mentions.pipelines import Pipelines
-from polyonym.ingest.mentions.recognition import true_case
 from polyonym.ingest.store.database import open_state
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.passages import LIMIT
@@ -363,7 +363,30 @@ def test_true_casing_moves_no_character(text):
 
 def test_headlines_in_title_case_are_written_as_sentences():
     assert true_case("Ford Buys More Land From Chrysler After Court Case") == "Ford buys more land from Chrysler after court case"
-    assert true_case("Ford Buys More Land From Chrysler After Court Case.") == "Ford Buys More Land From Chrysler After Court Case."
+    assert true_case("Ford Buys More Land From Chrysler After Court Case.") == "Ford buys more land from Chrysler after court case."
+    assert (
+        true_case("Velmora Energy Buys Nordvik Shipping for Two Billion Kroner")
+        == "Velmora Energy buys Nordvik Shipping for two billion kroner"
+    )
+    assert true_case("The Federal Trade Commission Warns Lucky Stores Inc and the Bank of Aurelia") == (
+        "The Federal Trade Commission warns Lucky Stores Inc and the Bank of Aurelia"
+    )
+    assert true_case("Aurelia Holding met Aurelia and the Bank of Aurelia") == "Aurelia Holding met Aurelia and the Bank of Aurelia"
+
+
+def test_runs_of_capitals_in_a_line_are_names():
+    assert (
+        true_case("MS. HOLM: It was approved by the NORTH SEA GRID AUTHORITY.")
+        == "Ms. Holm: It was approved by the North Sea Grid Authority."
+    )
+    assert true_case("IBM and the FBI said so; A B C.") == "IBM and the FBI said so; A B C."
+
+
+def test_a_headline_has_the_names_of_the_text(pipelines):
+    text = "{}\n\nThe firm General Motors met First Solar in Detroit. General Motors was founded long ago; First Solar was not."
+    for headline in ("General Motors Buys First Solar For Two Billion Dollars", "GENERAL MOTORS BUYS FIRST SOLAR FOR TWO BILLION DOLLARS"):
+        in_headline = [m.text.lower() for m in found(text.format(headline), pipelines) if m.start < len(headline)]
+        assert in_headline == ["general motors", "first solar"]
     assert true_case("Harvard Business School") == "Harvard Business School"
 
 

@@ -129,6 +129,7 @@ _LEAD = re.compile(r"[ \t]*(?:>[ \t]*)*")
 _COMMENT = re.compile(r"(#+|\*|//+|;+|%+|--+|!+|\|)(?:[ \t]+|\Z)")
 _BOUNDS = frozenset(("/*", "/**", "*/", "**/", "<!--", "-->"))  # lines on which a comment begins or ends
 _ITEM = re.compile(r"(?:[-–—•‣◦▪·*+o]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)]|#{1,6})[ \t]|\|")
+_CELLS = re.compile(r"\S(?:\t|[ ]\|[ ]|[ ]{3,})\S")
 _LABEL = re.compile(r"[^\W\d_][\w .'/-]{0,30}:(?:\s|\Z)")
 _ENDS = re.compile(r"[.!?…:;][\"'”’»)\]]*\Z")
 _INSIDE = re.compile(r"[.!?…][\"'”’»)\]]*\s+[\"'“‘«(]?[A-Z]")
@@ -227,10 +228,10 @@ def _joined(lines: Sequence[_Line]) -> set[int]:
 def _joined_narrow(lines: Sequence[_Line]) -> Iterator[int]:
     if len(lines) < 2:
         return
-    width = max(len(line.words) for line in lines)
+    width = max(len(line.words) for line in lines) if sum(bool(_LOWER.search(line.words)) for line in lines) > 0.6 * len(lines) else 0
     prose = _is_prose([line for line in lines if line.words])
     for i, (line, following) in enumerate(pairwise(lines)):
-        if not line.words or not following.words or _ITEM.match(following.words):
+        if not line.words or not following.words or _ITEM.match(following.words) or _CELLS.search(line.words):
             continue
         if _LABEL.match(following.words) and (following.words[0].isupper() or _LABEL.match(line.words)):
             continue

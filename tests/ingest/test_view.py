@@ -52,6 +52,8 @@ def test_ragged_lines_of_running_text_are_one():
         "name: Karin Holm\nfirm: Velmora Energy\nrole: chief executive",
         "From: Nora Feld\nTo: Tomas Lind\nSubject: the offer of Monday",
         "| Karin Holm | Velmora Energy |\n| Jens Aagaard | Nordvik Shipping |",
+        "Jens Aagaard | Nordvik Shipping | Bergen\nMarta Kowalska | Baltic Cables | Gdansk",
+        "Jens Aagaard    Nordvik Shipping    Bergen\nMarta Kowalska    Baltic Cables    Gdansk",
         "LEASE AGREEMENT\nThis is made between two firms, and holds. It ends in May.",
         "1. The first part of it\n2. The second part of it",
         "Regards,\nNora Feld",

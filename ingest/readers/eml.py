@@ -111,7 +111,8 @@ def _part(part: "Message[str, str]", depth: int) -> Mail:
     if kind.startswith("multipart/"):
         return _part(_with_boundary(part), depth)
     name = file_name(_decoded(_eight_bit(_file_name(part))))
-    for_itself = part.get_content_disposition() == "attachment"
+    within_text = kind.startswith("image/") and "content-id" in part
+    for_itself = part.get_content_disposition() == "attachment" and not within_text
     if kind in _TEXTS and not (for_itself and name):
         text = _content(part)
         mail.blocks.append(html_text(text) if kind == "text/html" else text)

@@ -219,6 +219,9 @@ def test_a_choice_that_keeps_nothing_builds_no_knowledge_base(tmp_path: Path, ar
     ("words", "message"),
     [
         (("ingest", "nowhere"), "no such file or folder"),
+        (("ingest", "docs", "bare"), "bare holds no files"),
+        (("ingest", "docs/*.pdf"), "matches no file"),
+        (("ingest", "docs/[z-a]*"), "is no pattern of file names"),
         (("ingest", "docs", "--registry", "none.jsonl"), "none.jsonl does not exist"),
         (("ingest", "docs", "--config", "none.toml"), "none.toml does not exist"),
         (("status",), "no home of polyonym yet"),
@@ -230,6 +233,7 @@ def test_a_choice_that_keeps_nothing_builds_no_knowledge_base(tmp_path: Path, ar
 )
 def test_wrong_use_is_told_in_one_message(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     write(tmp_path / "docs", TEXTS)
+    (tmp_path / "bare").mkdir()
     ended = polyonym(*words, "--home", tmp_path / "home", code=2, cwd=tmp_path)
     assert message in " ".join(ended.err.split()) and "Traceback" not in ended.err
 

@@ -90,6 +90,7 @@ def test_texts_around_attachments_come_in_their_order(tmp_path: Path) -> None:
     message = mail()
     message.set_content("First.")
     message.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="a.png", disposition="inline")
+    message.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="b.png", cid="<b@example.org>")
     message.add_attachment("Second.", disposition="inline")
     message.add_attachment("<p>Third.</p>", subtype="html", disposition="inline")
     assert texts(read(tmp_path / "a.eml", bytes(message))) == {"": HEAD + "\n\nFirst.\n\nSecond.\n\nThird."}

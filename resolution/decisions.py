@@ -19,6 +19,7 @@ class MergeVerdict(StrEnum):
     JUDGED_SAME = "judged the same"
     SAME_ITEM = "same Wikidata item"
     SAME_REGISTRY_ENTRY = "same registry entry"
+    SAME_ADDRESS = "same e-mail address"
     SAME_NAME = "same name"
     SAME_LETTERS = "same letters"
     SAME_WORDS = "same words"

@@ -16,7 +16,7 @@ from polyonym.resolution.names.tables import places, squash
 from polyonym.resolution.within_document.document_entities import Unit, UnitKey
 
 # Names of a unit that mean something outside their document. A given name or "the Court" does not.
-_LOCAL_RULES = frozenset({"given name", "generic head", "plural"})
+_LOCAL_RULES = frozenset({"given name", "generic head", "plural", "address"})
 
 
 def linking_names(unit: Unit) -> list[str]:
@@ -74,6 +74,7 @@ def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
         keys.add("?" + unit.item)
     if unit.registry_id:
         keys.add("registry:" + unit.registry_id)
+    keys.update("address:" + address for address in unit.addresses)
     if people := people_of(unit):
         keys.add("people:" + people)
     if demonyms and (country := demonym_of(unit.head)):

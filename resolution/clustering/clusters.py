@@ -33,6 +33,7 @@ from polyonym.resolution.names.persons import (
     specificity,
 )
 from polyonym.resolution.names.tables import squash
+from polyonym.resolution.within_document.addresses import may_be_one
 from polyonym.resolution.within_document.document_entities import Unit
 
 
@@ -126,6 +127,7 @@ class _Block:
             if self.partition.find(i) != self.partition.find(j) and self.partition.join(i, j):
                 self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
         self._same_entries()
+        self._same_addresses()
         self.partition.heeds_what_is_said = True
         short = [h for h in self.heads if h in self.owners]
         for head in sorted(self.heads):
@@ -139,6 +141,25 @@ class _Block:
             self._short_name(head)
         if self.demonyms:
             self._demonyms()
+
+    def _same_addresses(self) -> None:
+        """Whoever writes from one address. A bare first name or surname that an address makes clear is settled by it: it says nothing of
+        those who bear it elsewhere.
+        """
+        by_address: dict[str, list[int]] = {}
+        for i, u in enumerate(self.units):
+            for address in u.addresses:
+                by_address.setdefault(address, []).append(i)
+        for address, members in sorted(by_address.items()):
+            heads = {self.units[i].head for i in members}
+            if len(members) == 1 or not may_be_one(heads):
+                continue
+            self._join(min(heads, key=lambda h: (-len(h), h)), members, "same e-mail address", {"address": address})
+            bare = {h for h in heads if " " not in h and any(" " in other for other in heads)}
+            for head in bare:
+                settled = {i for i in members if self.units[i].head == head}
+                self.heads[head] = [i for i in self.heads[head] if i not in settled]
+        self.heads = {head: members for head, members in self.heads.items() if members}
 
     def _owners(self) -> dict[str, list[int]]:
         """Short names, with the units of longer names that they are short for."""

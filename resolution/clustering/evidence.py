@@ -92,7 +92,7 @@ class Side:
     @property
     def telling(self) -> int:
         """How many kinds of things are said that could part it from another bearer of the name."""
-        return sum(kind != "sex" for kind in self.traits) + bool(self.items)
+        return sum(kind not in ("sex", "address") for kind in self.traits) + bool(self.items)
 
     def values(self) -> Iterator[tuple[str, str]]:
         """All by which it may meet another side of its name, sorted."""

@@ -4,11 +4,9 @@ Different addresses say nothing: people have several.
 """
 
 from collections.abc import Collection, Iterable
-from itertools import combinations
 
 from polyonym.ingest.mentions.addresses import persons_address
 from polyonym.resolution.names.persons import is_initial, may_be_one_person, person_parts, same_given_name
-from polyonym.resolution.names.tables import squash
 
 MOST_NAMES = 12
 """An address beside more names than this is that of a list or a service, whatever the names."""
@@ -20,19 +18,36 @@ def addresses_of(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
 
 
 def may_be_one(names: Collection[str]) -> bool:
-    """Whether the normalised names beside one address may all be one person's: else several people use it, and it tells nothing."""
-    return len(names) <= MOST_NAMES and all(_may_be_one(a, b) for a, b in combinations(sorted(names), 2))
+    """Whether the normalised names beside one address may all be one person's: else several people use it, and it tells nothing.
+
+    They may when they hang together by names that are alike, and no two of them are full names that are not.
+    """
+    if len(names) > MOST_NAMES:
+        return False
+    joined: list[set[str]] = []  # names that hang together
+    for name in sorted(names):
+        alike = [group for group in joined if any(_alike(name, other) for other in group)]
+        if " " in name and any(" " in other and not _alike(name, other) for group in joined for other in group):
+            return False
+        joined = [group for group in joined if group not in alike]
+        joined.append({name}.union(*alike))
+    return len(joined) == 1
 
 
-def _may_be_one(a: str, b: str) -> bool:
-    if sorted(a.split()) == sorted(b.split()) or squash(a) == squash(b):
-        return True
+def _alike(a: str, b: str) -> bool:
+    """Whether two names may be one person's, whose surname may change and whose names may stand in another order."""
+    few, many = sorted((a.split(), b.split()), key=len)
+    initials = sorted(word[0] for word in many)
+    if len(few) == 1:
+        return few[0] in many or sorted(few[0]) == initials
+    return any(_alike_in_order(x, b) for x in (a, " ".join(reversed(a.split()))))
+
+
+def _alike_in_order(a: str, b: str) -> bool:
     one, other = person_parts(a), person_parts(b)
-    if one and other:
-        if one.last == other.last:
-            return may_be_one_person(one, other)
-        given = one.given[0], other.given[0]
-        return not any(map(is_initial, given)) and same_given_name(*given)  # a surname may change
-    few, many = sorted((a, b), key=lambda n: len(n.split()))
-    initials = "".join(word[0] for word in many.split())
-    return not set(few.split()).isdisjoint(many.split()) or squash(few) == initials
+    if one is None or other is None:
+        return not set(a.split()).isdisjoint(b.split())
+    if one.last == other.last:
+        return may_be_one_person(one, other)
+    given = one.given[0], other.given[0]
+    return not any(map(is_initial, given)) and same_given_name(*given)

@@ -71,6 +71,11 @@ class Unit:
         return total
 
     @cached_property
+    def addresses(self) -> frozenset[str]:
+        """The e-mail addresses that stand behind its names."""
+        return frozenset(address for name in self.names for address in name.traits.get("address", ()))
+
+    @cached_property
     def surname(self) -> str:
         """The surname of a unit whose head is a person's full name, by its shape and most of its labels; else "".
 

@@ -25,6 +25,7 @@ from polyonym.resolution.names.persons import (
     same_given_name,
 )
 from polyonym.resolution.names.tables import honorifics, places, squash, words
+from polyonym.resolution.within_document.addresses import addresses_of, may_be_one
 
 Span = tuple[int, int]
 
@@ -592,10 +593,25 @@ def _coreferent(g: Grouping, chains: Sequence[Sequence[Span]]) -> None:
                 g.attach(g.names[short], g.names[found[0]], "coreference")
 
 
+def _addresses(g: Grouping) -> None:
+    """Names beside one e-mail address, under the longest of them."""
+    beside: defaultdict[str, list[Name]] = defaultdict(list)
+    for name in g.in_order:
+        for address in addresses_of(g.text, name.spans):
+            beside[address].append(name)
+    for _, names in sorted(beside.items()):
+        if len(names) > 1 and may_be_one([n.name for n in names]):
+            owner = max(names, key=lambda n: (len(n.tokens), len(n.name), n.name))
+            for name in names:
+                if name is not owner:
+                    g.attach(name, owner, "address")
+
+
 _RULES: tuple[Callable[[Grouping], None], ...] = (
     _aliases_in_text,
     _spellings,
     _persons,
+    _addresses,
     _acronyms,
     _organisations,
     _places,

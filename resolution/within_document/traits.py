@@ -12,12 +12,14 @@ from functools import cache
 
 from polyonym.resolution.names.normal_forms import sex_of
 from polyonym.resolution.names.tables import honorifics, places, plain, rows, squash
+from polyonym.resolution.within_document.addresses import addresses_of
 
 Span = tuple[int, int]
 Add = Callable[[str, str], None]
 Traits = dict[str, list[str]]
 """Kind to sorted values. Kinds: born, died, year (of a work or an event), title ("4 earl"), land (of a title, or "of X" behind the name),
-region (the place behind a comma, what it is said to be in or of), rest (what follows a name that was cut), role (what it is said to be), is (the same, where a sentence defines it), by (who made it or stars in it), people (nationality, as the country), sex, near (names beside it)."""
+region (the place behind a comma, what it is said to be in or of), rest (what follows a name that was cut), role (what it is said to be), is (the same, where a sentence defines it), by (who made it or stars in it), people (nationality, as the country), sex, near (names beside it), address (a person's
+e-mail address behind the name)."""
 
 
 @cache
@@ -95,6 +97,8 @@ def traits_of(text: str, spans: Sequence[Span], person: bool, surfaces: Sequence
         _read_place(text, span, person, add)
     for surface in surfaces:
         add("sex", sex_of(surface))
+    for address in addresses_of(text, spans):
+        add("address", address)
     places = set(spans)
     for start, end in spans[:PLACES_READ]:
         low, high = _sentence(text, start, end)

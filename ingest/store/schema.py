@@ -7,7 +7,7 @@ from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inse
 from polyonym.ingest.errors import Damaged
 from polyonym.ingest.store.tables import facts, get_fact, metadata, set_fact
 
-NEWEST = "0006"
+NEWEST = "0007"
 """The last of the migrations, which makes the tables as they stand in the code."""
 
 BASELINE = "0003"

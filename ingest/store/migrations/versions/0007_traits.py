@@ -6,8 +6,8 @@ It is empty until the next run finds it, since names rest on other code.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 

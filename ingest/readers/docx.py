@@ -17,6 +17,7 @@ _SKIPPED = {
 }
 _CHARACTERS = {_W + "tab": "\t", _W + "ptab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _PAGE_NUMBER = re.compile(r"\W*(?:[^\W\d_]+\W+)?\d*(?:\W+(?:[^\W\d_]+\W+)?\d+)?\W*")  # "Page 2 of 5", "- 3 -", "2/5"
+_NUMBER = re.compile(r"\d+")
 _OUTSIDE_LIMIT = 60
 
 
@@ -51,15 +52,17 @@ class _Document:
         return {note.get(_W + "id"): note for part in parts if part is not None for note in part.iter(_W + kind)}
 
     def heads_and_feet(self, body: Any) -> tuple[list[str], list[str]]:
-        """What stands at the head and at the foot of pages, each text once, without page numbers."""
+        """What stands at the head and at the foot of pages, each text once (whatever numbers it has), without page numbers."""
         parts = self._package.related_by_id(self._package.main)
-        found: tuple[dict[str, None], dict[str, None]] = ({}, {})
+        found: tuple[dict[str, str], dict[str, str]] = ({}, {})
         for texts, tag in zip(found, ("headerReference", "footerReference"), strict=True):
             for reference in body.iter(_W + tag):
                 part = self._package.part(parts.get(reference.get(_R_ID), ""))
                 lines = [] if part is None else self.blocks(part)
-                texts.update((line, None) for line in lines if not (len(line) < _OUTSIDE_LIMIT and _PAGE_NUMBER.fullmatch(line)))
-        return list(found[0]), list(found[1])
+                for line in lines:
+                    if not (len(line) < _OUTSIDE_LIMIT and _PAGE_NUMBER.fullmatch(line)):
+                        texts.setdefault(_NUMBER.sub("#", line), line)
+        return list(found[0].values()), list(found[1].values())
 
     def blocks(self, root: Any) -> Iterator[str]:
         """The paragraphs and tables below an element in order, each followed by the text boxes and notes that it holds or refers to."""

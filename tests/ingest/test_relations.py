@@ -137,6 +137,20 @@ def test_an_abbreviation_in_brackets_is_the_same_thing_and_a_list_is_not():
     assert {r[1] for r in typed("They make tablets (Surface, Kindle).", ["Surface", "Kindle"])} == set()
 
 
+def test_places_of_a_list_do_not_contain_each_other():
+    labels = dict.fromkeys(("Norway", "Sweden", "Denmark"), "GPE")
+    assert typed("The ship called at Norway, Sweden, and Denmark.", ["Norway", "Sweden"], labels) == set()
+
+
+def test_the_place_of_a_dateline_does_nothing():
+    text = "LONDON, Nov 20 (Reuters) - Siemens has bought Gamesa, the company said."
+    assert typed(text, ["LONDON", "Siemens", "Gamesa"]) == {("Siemens", "related_to", "buy", "Gamesa")}
+
+
+def test_cells_of_a_row_are_no_sentence():
+    assert typed("Holm, Karin | Velmora Energy | director of Hartmann Werke", ["Karin", "Velmora Energy", "Hartmann Werke"]) == set()
+
+
 def test_a_place_contains_things_and_no_people():
     found = typed("Ann Lee, located in Boston, left.", ["Ann Lee", "Boston"], {"Ann Lee": "PERSON", "Boston": "GPE"})
     assert found == {("Ann Lee", "related_to", "located in", "Boston")}

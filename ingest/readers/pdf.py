@@ -4,6 +4,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from itertools import zip_longest
 from statistics import median
 from typing import Any
 
@@ -70,11 +71,16 @@ def _page_text(document: Any, number: int) -> str:
 
 def _without_running_lines(pages: list[str]) -> list[str]:
     """Pages without the heads, feet and page numbers that come again page after page; the first page keeps its own."""
-    lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
+    lines = [page.strip().split("\n") for page in pages]
     for turn in (1, -1):
         turned = [page[::turn] for page in lines]
-        running = _running(turned)
-        lines = [turned[0][::turn], *(page[_head_length(page, running) :][::turn] for page in turned[1:])]
+        written = [[line for line in page if line.strip()] for page in turned]
+        running = _running(written)
+        for number in range(1, len(lines)):
+            for _ in range(_head_length(written[number], running)):
+                place = next(i for i, line in enumerate(turned[number]) if line.strip())
+                del turned[number][: place + 1]
+        lines = [page[::turn] for page in turned]
     return ["\n".join(page) for page in lines]
 
 
@@ -124,21 +130,22 @@ def _paragraphs(pages: list[str]) -> str:
     """
     text: list[str] = []
     for page in pages:
-        lines = [line for raw in page.split("\n") if (line := re.sub(r"[ \t\u00a0]+", " ", raw).strip())]
+        lines = [re.sub(r"[ \t\u00a0]+", " ", line).strip() for line in page.strip().split("\n")]
+        if not any(lines):
+            continue
         usual = median([len(line) for line in lines if len(line) > 25] or [1])
-        for number, line in enumerate(lines):
-            following = lines[number + 1] if number + 1 < len(lines) else None
+        if text:
+            text[-1] = " " if text[-1] == "\f" and not _LIST_ITEM.match(lines[0]) else "\n\n"
+        for line, following in zip_longest(lines, lines[1:]):
             full = 0.75 * usual <= len(line) <= 1.5 * usual
-            open_ended = line[-1] not in ".!?:"
-            if number == 0 and text:
-                text[-1] = " " if text[-1] == "\f" and not _LIST_ITEM.match(line) else "\n\n"
+            open_ended = line[-1:] not in ".!?:"
             if following is None:
                 end = "\f" if full and open_ended and len(line) > 25 else "\n"
             else:
                 goes_on = (full or (following[:1].islower() and open_ended)) and not _LIST_ITEM.match(following)
-                end = " " if goes_on else "\n"
+                end = " " if line and following and goes_on else "\n"
             text += [line, end]
-    return "".join(text).strip()
+    return re.sub(r"\n{3,}", "\n\n", "".join(text)).strip()
 
 
 def _iso_date(value: str) -> str:

@@ -31,6 +31,7 @@ from polyonym.flows.pipeline import scanning
 from polyonym.flows.pipeline.run import Run
 from polyonym.flows.pipeline.stages import ENTITIES, LINKS, MENTIONS, NAMES, do_stage
 from polyonym.ingest.text.embedding import Embedder
+from polyonym.resolution.clustering.disjoint_sets import DisjointSets
 from polyonym.resolution.evaluation.evaluation import against_gold
 from polyonym.resolution.evaluation.gold import read_gold
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
@@ -113,19 +114,12 @@ def exact(rows: list[Row], knowledge: KnowledgeBase) -> list[Row]:
 
 def wratio(rows: list[Row]) -> list[Row]:
     names = sorted({r["text"] for r in rows})
-    parent = list(range(len(names)))
-
-    def find(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
+    sets = DisjointSets(len(names))
     for start in range(0, len(names), 1000):
         near = process.cdist(names[start : start + 1000], names, scorer=fuzz.WRatio, score_cutoff=80 - 1e-6, workers=-1)
         for i, j in zip(*np.nonzero(near), strict=True):
-            parent[find(start + int(i))] = find(int(j))
-    group = {n: str(find(i)) for i, n in enumerate(names)}
+            sets.unite(start + int(i), int(j))
+    group = {n: str(sets.find(i)) for i, n in enumerate(names)}
     return [r | {"entity_id": group[r["text"]], "wikidata_id": None, "candidate": None, "confidence": 0.0} for r in rows]
 
 

@@ -27,6 +27,7 @@ from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.changes import Editions, editions_of
 from polyonym.ingest.store.tables import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from polyonym.resolution import entities
+from polyonym.resolution.clustering.disjoint_sets import DisjointSets
 
 _FIRST_ITERATIONS = 4  # converged closely enough that the next run, on the same graph and one change, moves little else
 _RESOLUTIONS = (1.0, 2.0, 4.0, 8.0)  # of the modularity, tried in turn until a community that is too large falls apart
@@ -104,7 +105,7 @@ def read_graph(connection: Connection) -> EntityGraph:
 
 
 def _code() -> str:
-    return fingerprint.of_code("graph/communities.py")
+    return fingerprint.of_code("graph/communities.py", "resolution/clustering/disjoint_sets.py")
 
 
 def made_from(connection: Connection, max_size: int) -> Editions:
@@ -269,19 +270,13 @@ def _leiden(nodes: Sequence[str], edges: Sequence[Edge], before: Mapping[str, in
 
 def _connected(nodes: Sequence[str], edges: Sequence[Edge], part_of: Mapping[str, int]) -> dict[str, int]:
     """The parts cut into their connected pieces, numbered from 0 in the order of `nodes`."""
-    root = {node: node for node in nodes}
-
-    def find(node: str) -> str:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
+    place = {node: i for i, node in enumerate(nodes)}
+    pieces = DisjointSets(len(nodes))
     for a, b, _ in edges:
         if part_of[a] == part_of[b]:
-            root[find(b)] = find(a)
-    numbers: dict[str, int] = {}
-    return {node: numbers.setdefault(find(node), len(numbers)) for node in nodes}
+            pieces.unite(place[a], place[b])
+    numbers: dict[int, int] = {}
+    return {node: numbers.setdefault(pieces.find(i), len(numbers)) for i, node in enumerate(nodes)}
 
 
 def _without_singles(part_of: dict[str, int], edges: Sequence[Edge]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from polyonym.resolution.clustering.disjoint_sets import DisjointSets
 from polyonym.resolution.names.comparison import alike
 from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_slip
 from polyonym.resolution.names.persons import is_given_name
@@ -147,39 +148,27 @@ def closure(
 def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), demonyms: bool = False) -> list[list[Unit]]:
     """The units cut into blocks, each sorted by unit key, in the order of their first unit. Near linear in the number of units."""
     ordered = sorted(units, key=lambda u: u.key)
-    parent = list(range(len(ordered)))
-
-    def find(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    def join(i: int, j: int) -> None:
-        a, b = find(i), find(j)
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-
+    sets = DisjointSets(len(ordered))
     first: dict[str, int] = {}
     verified: dict[str, dict[str, int]] = {}  # the keys of several heads; few are
     for i, unit in enumerate(ordered):
         for key in block_keys(unit, demonyms):
             j = first.setdefault(key, i)
             if not key.startswith(_VERIFIED):
-                join(j, i)
+                sets.unite(j, i)
             elif ordered[j].head != unit.head:
                 verified.setdefault(key, {ordered[j].head: j}).setdefault(unit.head, i)
     for key, by_head in verified.items():
         heads = list(by_head.items())
         for n, (a, i) in enumerate(heads):
             for b, j in heads[n + 1 :]:
-                if find(i) != find(j) and _meet(key, a, b):
-                    join(i, j)
+                if sets.find(i) != sets.find(j) and _meet(key, a, b):
+                    sets.unite(i, j)
     index = {u.key: i for i, u in enumerate(ordered)}
     for left, right in same:
         if left in index and right in index:
-            join(index[left], index[right])
+            sets.unite(index[left], index[right])
     members: dict[int, list[Unit]] = {}
     for i, unit in enumerate(ordered):
-        members.setdefault(find(i), []).append(unit)
+        members.setdefault(sets.find(i), []).append(unit)
     return list(members.values())

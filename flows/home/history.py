@@ -76,7 +76,7 @@ def end(connection: Connection, number: int, ended: str, status: str, figures: d
 
 def record(connection: Connection, number: int, changes: Iterable[Change]) -> None:
     """Add to what a run changed."""
-    insert_rows(connection, run_changes, ({"run": number, **asdict(c)} for c in changes))
+    insert_rows(connection, run_changes, ({"run": number, **vars(c)} for c in changes))
 
 
 def gone_id(document: str) -> str:

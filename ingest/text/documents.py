@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -28,7 +29,7 @@ class Document:
     date: str | None = None
     date_from: str | None = None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Changes when anything of the document that a later stage reads changes."""
         known = orjson.dumps(self.metadata, option=orjson.OPT_SORT_KEYS).decode()
@@ -87,8 +88,8 @@ def save(connection: Connection, read: Iterable[Document], set_aside: Iterable[R
     """Store documents and rejections in place of what their names held before."""
     read, set_aside = list(read), list(set_aside)
     remove(connection, [d.document for d in read] + [r.document for r in set_aside])
-    insert_rows(connection, documents, ({**asdict(d), "digest": d.digest} for d in read))
-    insert_rows(connection, rejected, (asdict(r) for r in set_aside))
+    insert_rows(connection, documents, (vars(d) | {"digest": d.digest} for d in read))
+    insert_rows(connection, rejected, map(vars, set_aside))
 
 
 def remove(connection: Connection, names: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from polyonym.ingest.readers.encodings import NotText
 from polyonym.ingest.readers.mail import DEEPEST, Mail, documents, iso_date
 from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
 from polyonym.ingest.readers.tables import Layout, Row, Table, is_named_by_content, read_rows
+from polyonym.ingest.text.dates import ATTACHED
 
 __all__ = [
     "Layout",
@@ -223,7 +224,7 @@ def _with_attachments(mail: Mail, options: ReaderOptions, depth: int) -> Iterato
                 continue
             for result in _documents(part, options, [], depth + 1):
                 if isinstance(result, Read) and (sent := iso_date(mail.headers)):
-                    result = replace(result, metadata={"sent": sent, **result.metadata})
+                    result = replace(result, metadata={**result.metadata, ATTACHED: sent})
                 yield replace(result, suffix="/".join(filter(None, (part.name, result.suffix))))
 
 

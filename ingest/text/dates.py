@@ -77,6 +77,8 @@ def nearest(times: Sequence[Stated], start: int, end: int) -> str:
 # The document's own date
 
 
+ATTACHED = "attached"
+"""The key of the metadata that says when the mail was sent to which a document is attached."""
 _KEYS = (
     *("date", "published", "publishedat", "publicationdate", "pubdate", "datepublished", "publishdate", "issued", "dateissued", "posted"),
     *(
@@ -134,7 +136,8 @@ def document_date(metadata: Mapping[str, Any], text: str, name: str, language: s
 
     Of the text only what stands for the document as a whole
     counts: a line with a label, the kind of document with its day ("Minutes of 24 November 2022"), a dateline, a day by itself at the
-    beginning or the end. The file's name may hold a date, and so may the folders that it lies in.
+    beginning or the end. The file's name may hold a date, and so may the folders that it lies in. What says nothing of all this and is
+    attached to a mail is of the day when that was sent.
     """
     for key in sorted((k for k in metadata if _plain(k) in _KEYS), key=lambda k: (_KEYS.index(_plain(k)), k)):
         if value := parse(metadata[key], language):
@@ -143,6 +146,8 @@ def document_date(metadata: Mapping[str, Any], text: str, name: str, language: s
         return value, "text"
     if value := _of_name(name, language):
         return value, "file"
+    if value := parse(metadata.get(ATTACHED), language):
+        return value, ATTACHED
     return None, None
 
 

@@ -143,6 +143,13 @@ def test_metadata_come_before_the_text_and_the_text_before_the_file() -> None:
     assert document_date({"timestamp": 1669248000}, "", name, "en") == ("2022-11-24", "timestamp")
 
 
+def test_what_is_attached_to_a_mail_and_says_nothing_is_of_its_day() -> None:
+    attached = {"attached": "2024-03-04T09:00:00+00:00"}
+    assert document_date(attached, "Words.", "a.eml/plan.pdf", "en") == ("2024-03-04", "attached")
+    assert document_date(attached, "Minutes of 24 November 2022", "a.eml/plan.pdf", "en") == ("2022-11-24", "text")
+    assert document_date(attached | {"created": "2021-01-02"}, "Words.", "a.eml/plan.pdf", "en") == ("2021-01-02", "created")
+
+
 def test_articles_of_an_encyclopaedia_have_no_day() -> None:
     path = DATA / "corpora" / "wiki_leads_en.jsonl.gz"
     if not path.is_file():

@@ -75,7 +75,7 @@ def test_a_message_and_its_attachments(tmp_path: Path) -> None:
     first, second = results[:2]
     assert isinstance(first, Read)
     assert isinstance(second, Read)
-    assert (second.title, second.metadata) == ("größe", {"sent": "2023-01-09T15:00:43-06:00"})
+    assert (second.title, second.metadata) == ("größe", {"attached": "2023-01-09T15:00:43-06:00"})
     assert first.title == "Übernahme of Acme"
     assert first.metadata == {
         "from": "Ann <ann@example.org>",

@@ -11,7 +11,6 @@ step by step equals one that was built at once, and a removed entry leaves nothi
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,6 +22,7 @@ import numpy.typing as npt
 import orjson
 
 from polyonym.ingest.errors import Damaged
+from polyonym.ingest.store import files
 from polyonym.ingest.store.tables import batched
 
 FORMAT = 1
@@ -135,7 +135,7 @@ def discard(folder: Path, name: str) -> None:
     if not folder.exists():
         return
     (folder / f"{name}.json").unlink(missing_ok=True)
-    _sync_folder(folder)
+    files.sync(folder)
     _sweep(folder, name, None)
 
 
@@ -155,8 +155,8 @@ def _replace(folder: Path, name: str, model: str, matrix: Vectors, entries: dict
     checksum = hashlib.sha256(data).hexdigest()
     new = Manifest(model, matrix.shape[1], kind, f"{name}-{checksum[:16]}.faiss", checksum, entries)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / new.file, data)
-    _write(folder / f"{name}.json", _manifest_bytes(new))
+    files.write(folder / new.file, data)
+    files.write(folder / f"{name}.json", _manifest_bytes(new))
     _sweep(folder, name, new)
 
 
@@ -314,28 +314,9 @@ def _seal(body: bytes) -> bytes:
 _BODY_AT = len(_seal(b""))
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write beside, fsync, swap: after a kill at any moment `path` holds what it held before, or `data`."""
-    beside = path.with_name(f"{path.name}.tmp")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _sweep(folder: Path, name: str, held: Manifest | None) -> None:
     """Delete what a writer that died left beside the index, and the index file that was just replaced."""
-    for path in [*folder.glob(f"{name}-*.faiss*"), *folder.glob(f"{name}.json.tmp")]:
+    for path in [*folder.glob(f"{name}-*.faiss*"), *folder.glob(f"{name}.json.part")]:
         if held is None or path.name != held.file:
             path.unlink(missing_ok=True)
 

@@ -25,6 +25,7 @@ from polyonym.flows.cli.common import (
 from polyonym.flows.home import interrupts
 from polyonym.flows.home.progress import console
 from polyonym.ingest.errors import ExitCode, WrongUse
+from polyonym.ingest.store import files
 
 if TYPE_CHECKING:
     from polyonym.graph.check.finding import Finding
@@ -86,7 +87,6 @@ def audit(
     """
     from polyonym.flows.inspect import exports
     from polyonym.flows.report import audit_page
-    from polyonym.flows.report.report import swap
     from polyonym.resolution.evaluation.evaluation import against_gold
     from polyonym.resolution.evaluation.gold import read_gold
     from polyonym.resolution.evaluation.standing import standing
@@ -107,7 +107,7 @@ def audit(
         found = against_gold(true, exports.export(connection, "mentions")) if true else None
     broken = _broken(found.scores, asked) if found else []
     told = {"standing": asdict(without_gold), "gold": asdict(found) if found else None, "broken": broken}
-    swap(it.home.audit, audit_page.render(told | {"gold_set": gold.name if gold else None}).encode())
+    files.write(it.home.audit, audit_page.render(told | {"gold_set": gold.name if gold else None}).encode())
     if as_json:
         print_json(told)
     else:

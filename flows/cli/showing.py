@@ -25,6 +25,7 @@ from polyonym.flows.cli.common import (
 )
 from polyonym.flows.home.settings import SECRETS, Settings, load_settings
 from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.store import files
 from polyonym.ingest.store.database import without_password
 
 
@@ -185,14 +186,9 @@ def export(
         if output is None:
             print_lines(rows)
             return
-        beside = output.with_name(output.name + ".part")
-        try:
-            with beside.open("wb") as file:
-                for row in rows:
-                    file.write(orjson.dumps(row) + b"\n")
-            beside.replace(output)
-        finally:
-            beside.unlink(missing_ok=True)
+        with files.replacing(output) as file:
+            for row in rows:
+                file.write(orjson.dumps(row) + b"\n")
 
 
 @app.command()

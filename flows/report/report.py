@@ -1,6 +1,5 @@
 """The report of the last run: `report.json` to read by programs, `report.html` to show to people."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +21,7 @@ from polyonym.graph.communities import Community
 from polyonym.graph.relations import ties_among
 from polyonym.graph.summaries import summaries
 from polyonym.ingest.sources import table_layouts
+from polyonym.ingest.store import files
 from polyonym.ingest.store.tables import select_where_in
 from polyonym.ingest.text import chunks, documents
 from polyonym.resolution import decisions, entities
@@ -43,8 +43,8 @@ def write(path: Path, config: Path | None) -> dict[str, Any]:
     settings = load_settings(path, config)
     with home.open(settings).connect() as connection:
         report = gather(connection, configured_weights(settings))
-    swap(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
-    swap(home.report, render(report).encode())
+    files.write(home.report_json, orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    files.write(home.report, render(report).encode())
     if report["changes"] or any(report.get("written", {}).values()):
         home.audit.unlink(missing_ok=True)
     return report
@@ -146,13 +146,3 @@ def _picture(connection: Connection, nodes: list[overview.Node], divided: Sequen
         "nodes": shown,
         "edges": [{"source": a, "target": b, "weight": w} for (a, b), w in sorted(ties_among(connection, sorted(drawn)).items())],
     }
-
-
-def swap(path: Path, content: bytes) -> None:
-    """Write a file beside, then put it in place of what is there, so that nobody sees half of it."""
-    beside = path.with_name(path.name + ".part")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)

@@ -25,6 +25,7 @@ from polyonym.graph.stores.model import EDGES, MARKER, NODES, EdgeKind, NodeKind
 from polyonym.graph.stores.query import Answer, check_reading, node, plain, relationship
 from polyonym.graph.stores.store import Counts, Marker
 from polyonym.ingest.errors import Damaged, WrongUse
+from polyonym.ingest.store import files
 
 _POOL = 512 * 1024 * 1024
 _ADDRESS_SPACE = 1 << 38
@@ -79,10 +80,9 @@ class Embedded:
             self._need(self._beside.stat().st_size)
             self._loading.close()
             self._loading = None
-            _sync(self._beside)
+            files.sync(self._beside)  # before it is named
             self._name([*self._current(), _described(self._beside)])
-            os.replace(self._beside, self.file)
-            _sync(self.folder)
+            files.swap_in(self._beside, self.file)
             self._sweep()
 
     def abandon(self) -> None:
@@ -149,12 +149,12 @@ class Embedded:
 
     def _named(self) -> list[dict[str, Any]]:
         try:
-            files: list[dict[str, Any]] = orjson.loads(self._names.read_bytes())["files"]
+            described: list[dict[str, Any]] = orjson.loads(self._names.read_bytes())["files"]
         except FileNotFoundError:
             return []
         except (ValueError, KeyError, TypeError) as error:
             raise Damaged(f"{self._names} is damaged. Run `polyonym check --repair`: the graph is made again from the state.") from error
-        return files
+        return described
 
     def _current(self) -> list[dict[str, Any]]:
         """What is named and is the file that is there now."""
@@ -165,16 +165,12 @@ class Embedded:
         digest = _digest(self.file) if named and self.file.exists() else ""
         return [f for f in named if f["sha256"] == digest]
 
-    def _name(self, files: list[dict[str, Any]]) -> None:
-        beside = self._names.with_suffix(".tmp")
-        beside.write_bytes(orjson.dumps({"files": files}))
-        _sync(beside)
-        os.replace(beside, self._names)
-        _sync(self.folder)
+    def _name(self, described: list[dict[str, Any]]) -> None:
+        files.write(self._names, orjson.dumps({"files": described}))
 
     def _sweep(self) -> None:
         """Delete what a load left beside the store."""
-        for path in [*self.folder.glob(f"{self._beside.name}*"), *self.folder.glob("*.tmp")]:
+        for path in [*self.folder.glob(f"{self._beside.name}*"), *self.folder.glob("*.part")]:
             path.unlink(missing_ok=True)
 
     def _damaged(self, what: str) -> Damaged:
@@ -309,11 +305,3 @@ def _digest(file: Path) -> str:
 def _described(file: Path) -> dict[str, Any]:
     status = file.stat()
     return {"sha256": _digest(file), "size": status.st_size, "changed": status.st_mtime_ns}
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

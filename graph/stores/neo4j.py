@@ -6,9 +6,10 @@ of ours binds that data. Every batch is a transaction of its own, and harmless t
 during a load costs some waiting.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+
+from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_exponential
 
 from polyonym.graph.stores.model import EDGES, MARKER, NODES, EdgeKind, NodeKind, delete_statement, read_statement, write_statement
 from polyonym.graph.stores.query import Answer, check_reading, node, plain, relationship
@@ -144,21 +145,16 @@ class Neo4j:
         """Do `work`, again and again with growing pauses while the server is away or busy, for `patience` seconds at most."""
         import neo4j
 
-        deadline = time.monotonic() + patience
-        pause = 0.25
-        while True:
-            try:
-                return work()
-            except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError) as error:
-                if not _passing(error):
-                    raise self._told(error) from error
-                if time.monotonic() + pause > deadline:
-                    raise ServerAway(
-                        f"Neo4j at {self.url} did not answer for {patience:.0f} seconds: {error}. "
-                        "Start it and run again; what it has acknowledged is not written twice."
-                    ) from error
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        pauses = wait_exponential(multiplier=0.25, max=_LONGEST_PAUSE)
+        try:
+            return Retrying(retry=retry_if_exception(_passing), stop=stop_before_delay(patience), wait=pauses, reraise=True)(work)
+        except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError) as error:
+            if not _passing(error):
+                raise self._told(error) from error
+            raise ServerAway(
+                f"Neo4j at {self.url} did not answer for {patience:.0f} seconds: {error}. "
+                "Start it and run again; what it has acknowledged is not written twice."
+            ) from error
 
     def _unusable(self, why: str) -> WrongUse:
         return WrongUse(f"POLYONYM_GRAPH_URL {self.url!r} cannot be used: {why}. An example is bolt://localhost:7687.")
@@ -181,7 +177,7 @@ class Neo4j:
         return ServerAway(f"Neo4j at {self.url} failed: {error}")
 
 
-def _passing(error: Exception) -> bool:
+def _passing(error: BaseException) -> bool:
     """Whether it may go well the next time. A commit in doubt counts: everything that we write can be written twice."""
     import neo4j
 

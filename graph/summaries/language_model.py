@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from polyonym.ingest.errors import ServerAway
 from polyonym.ingest.store.database import without_password
@@ -54,18 +55,22 @@ class LanguageModel:
         """
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         body = orjson.dumps({"model": self.model, "messages": messages, "temperature": 0, "max_tokens": answer_tokens})
-        for attempt in range(1, self.attempts + 1):
-            try:
-                return _text_of(self._post(body))
-            except _Fault as fault:
-                if attempt == self.attempts:
-                    raise ServerAway(
-                        f"The language model at {without_password(self.url)} does not answer after {attempt} tries: {fault}. "
-                        "Check POLYONYM_LLM_URL, or unset it for extractive summaries."
-                    ) from fault
-                pause = self.pause * 2 ** (attempt - 1) if fault.pause is None else fault.pause
-                time.sleep(min(pause, _LONGEST_PAUSE))
-        raise AssertionError("unreachable: the last try returns or raises")
+        patiently = Retrying(
+            retry=retry_if_exception_type(_Fault), stop=stop_after_attempt(self.attempts), wait=self._pause_after, reraise=True
+        )
+        try:
+            return patiently(lambda: _text_of(self._post(body)))
+        except _Fault as fault:
+            raise ServerAway(
+                f"The language model at {without_password(self.url)} does not answer after {self.attempts} tries: {fault}. "
+                "Check POLYONYM_LLM_URL, or unset it for extractive summaries."
+            ) from fault
+
+    def _pause_after(self, tried: RetryCallState) -> float:
+        """Seconds until the next try: as many as the server asked for, else more after each."""
+        fault = tried.outcome and tried.outcome.exception()
+        asked = fault.pause if isinstance(fault, _Fault) else None
+        return min(self.pause * 2 ** (tried.attempt_number - 1) if asked is None else asked, _LONGEST_PAUSE)
 
     def _post(self, body: bytes) -> bytes:
         import requests

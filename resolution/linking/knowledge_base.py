@@ -6,7 +6,6 @@ at once. The file is written beside and swapped in whole; `add` changes it in on
 
 import gzip
 import hashlib
-import os
 import re
 import sqlite3
 import zlib
@@ -19,7 +18,7 @@ from typing import Any
 import orjson
 
 from polyonym.ingest.errors import Damaged, WrongUse
-from polyonym.ingest.store import fingerprint
+from polyonym.ingest.store import files, fingerprint
 from polyonym.resolution.linking.candidates import Candidate, Item
 from polyonym.resolution.names.entity_types import TYPES
 from polyonym.resolution.names.normal_forms import normalise
@@ -144,7 +143,7 @@ def build(path: Path, items: Iterable[Item], source: str) -> int:
     Items stream through, memory stays bounded. Of two items with one id the first counts. Nothing is seen at `path` before all is written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
+    beside = files.beside_of(path)
     beside.unlink(missing_ok=True)
     connection = sqlite3.connect(beside, isolation_level=None)
     try:
@@ -170,9 +169,7 @@ def build(path: Path, items: Iterable[Item], source: str) -> int:
         _write_meta(connection, total, {"source": source, "format": str(FORMAT), "names": _names_version()})
         connection.execute("COMMIT")
         connection.close()
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
-        os.replace(beside, path)
+        files.swap_in(beside, path)
     finally:
         connection.close()
         beside.unlink(missing_ok=True)

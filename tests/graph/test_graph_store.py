@@ -459,7 +459,7 @@ def test_nothing_is_left_beside_the_graph(engine: Engine, embedded: Embedded) ->
 def test_what_a_killed_load_left_is_swept_away(engine: Engine, embedded: Embedded) -> None:
     fill(engine, THREE)
     load(engine, embedded, "home")
-    for name in ("loading.lbug", "loading.lbug.wal", "loading.lbug.Chunk.arrow", "graph.tmp"):
+    for name in ("loading.lbug", "loading.lbug.wal", "loading.lbug.Chunk.arrow", "graph.json.part"):
         (embedded.folder / name).write_bytes(b"half of something")
     fill(engine, OTHER)
     load(engine, embedded, "home")

@@ -10,7 +10,6 @@ times more slowly (12 against 220 MB/s, measured), and that is then what the wor
 import bz2
 import gzip
 import hashlib
-import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -23,6 +22,7 @@ from typing import IO, cast
 import orjson
 
 from polyonym.ingest.errors import Stop, WrongUse
+from polyonym.ingest.store import files
 from polyonym.resolution.linking import knowledge_base
 from polyonym.resolution.linking.candidates import Item
 from polyonym.resolution.linking.knowledge_base import types_of
@@ -224,34 +224,29 @@ def _one_part(reader: "_Reader", work: Path, spool: _Spool, choice: DumpChoice, 
     lines, kept, malformed, examples = spool.summary.lines, spool.summary.kept, spool.summary.malformed, list(spool.summary.examples)
     cut_off = spool.summary.cut_off
     part = work / f"part-{spool.parts:05}.jsonl.gz"
-    beside = part.with_suffix(".new")
-    with beside.open("wb") as raw:
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=1, mtime=0) as out:
-            for line in reader:
-                if line in (b"[", b"]", b""):
-                    cut_off = cut_off if not line else line == b"["
-                    continue
-                lines += 1
-                try:
-                    item = _kept(line, choice, taxonomy)
-                except ValueError as error:
-                    malformed += 1
-                    if len(examples) < EXAMPLES:
-                        examples.append(f"line {lines}: {error}")
-                    item = None
-                if item:
-                    kept += 1
-                    out.write(orjson.dumps((item.id, item.label, item.aliases, item.description, item.types, item.popularity)) + b"\n")
-                if progress and lines % PROGRESS_LINES == 0:
-                    progress(reader.share, DumpSummary(lines, kept, malformed, tuple(examples), cut_off))
-                if lines % LINES_A_PART == 0:
-                    break
-        raw.flush()
-        os.fsync(raw.fileno())
-    os.replace(beside, part)
+    with files.replacing(part) as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=1, mtime=0) as out:
+        for line in reader:
+            if line in (b"[", b"]", b""):
+                cut_off = cut_off if not line else line == b"["
+                continue
+            lines += 1
+            try:
+                item = _kept(line, choice, taxonomy)
+            except ValueError as error:
+                malformed += 1
+                if len(examples) < EXAMPLES:
+                    examples.append(f"line {lines}: {error}")
+                item = None
+            if item:
+                kept += 1
+                out.write(orjson.dumps((item.id, item.label, item.aliases, item.description, item.types, item.popularity)) + b"\n")
+            if progress and lines % PROGRESS_LINES == 0:
+                progress(reader.share, DumpSummary(lines, kept, malformed, tuple(examples), cut_off))
+            if lines % LINES_A_PART == 0:
+                break
     summary = DumpSummary(lines, kept, malformed, tuple(examples), cut_off)
     done = _Spool(spool.job, spool.parts + 1, reader.offset, reader.ended, summary)
-    _write_whole(work / "spool.json", orjson.dumps(done))
+    files.write(work / "spool.json", orjson.dumps(done))
     return done
 
 
@@ -360,12 +355,3 @@ def _clear(work: Path) -> None:
         for file in [*work.glob("part-*"), *work.glob("spool.*")]:
             file.unlink()
         work.rmdir()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    beside = path.with_suffix(".new")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)

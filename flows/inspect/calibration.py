@@ -13,11 +13,11 @@ from polyonym.ingest.mentions import mentions
 from polyonym.ingest.mentions.mentions import LABELS, Mention, Recogniser
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.text.documents import Document
-from polyonym.resolution.evaluation.calibration import Bin, Example, gold_of, reliability
+from polyonym.resolution.evaluation.calibration import Bin, Example, gold_of, reliability, winner
 from polyonym.resolution.evaluation.gold import GoldDocument, read_gold, trim
 from polyonym.resolution.linking.candidates import CandidateSource
 from polyonym.resolution.linking.pools import pools
-from polyonym.resolution.linking.ranking import Weights, confidence, confidence_features
+from polyonym.resolution.linking.ranking import Weights, confidence
 from polyonym.resolution.within_document import document_names
 from polyonym.resolution.within_document.document_entities import DocumentName
 
@@ -75,19 +75,12 @@ def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -
 def curve(tried: Iterable[Example], sources: Sequence[CandidateSource], weights: Weights) -> tuple[float, list[Bin]]:
     """How these weights do on documents that they were not fitted on: the share of mentions whose best candidate is right, of those
     with an item in the gold, and the reliability curve."""
-    held = {e.document.document: e for e in tried}
-    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in held.items()}
-    sure, right, total, possible = [], [], [], 0
-    gold_by_name = {(d, name): counts for d, e in held.items() for name, counts in e.gold.items()}
-    for pool in pools([e.document for e in held.values()], names, sources, weights):
-        gold = gold_of(pool, gold_by_name)
-        possible += sum(n for key, n in gold.items() if key)
-        if gold and pool.items:
-            ranked = pool.rank(weights)
-            best = ranked.order[0]
-            values = confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[best])
-            sure.append(confidence(values, weights))
-            right.append(gold.get(pool.items[best].item.id, 0))
-            total.append(sum(gold.values()))
-    bins = reliability(np.array(sure), np.array(right, float), np.array(total, float))
-    return sum(right) / possible if possible else 0.0, bins
+    by_name = {e.document.document: e for e in tried}
+    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in by_name.items()}
+    gold = {(d, name): counts for d, e in by_name.items() for name, counts in e.gold.items()}
+    made = [(p, of_gold) for p in pools([e.document for e in by_name.values()], names, sources, weights) if (of_gold := gold_of(p, gold))]
+    winners = [winner(p, gold, weights) for p, _ in made if p.items]
+    predicted = np.array([confidence(w.features, weights) for w in winners])
+    bins = reliability(predicted, np.array([w.right for w in winners], float), np.array([w.mentions for w in winners], float))
+    linkable = sum(count for _, of_gold in made for item, count in of_gold.items() if item)
+    return sum(w.right for w in winners) / linkable if linkable else 0.0, bins

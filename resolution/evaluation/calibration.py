@@ -74,42 +74,52 @@ def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version
         raise WrongUse(
             "The gold has fewer than 20 names whose item is among the candidates: nothing can be fitted. Import the knowledge base that its ids stand in."
         )
-    # The second stage must see scores of documents that the first was not fitted on, else it learns to trust too much.
-    held: list[tuple[Pool, Weights]] = []
-    for fold in range(FOLDS):
-        inside = [p for p, g in zip(made, groups, strict=True) if g != fold]
-        fold_weights = replace(weights, features=_fit_ranking(inside, gold))
-        held.extend((p, fold_weights) for p, g in zip(made, groups, strict=True) if g == fold)
-    rows, right, counts, folds, origin = [], [], [], [], []
     source_of = {e.document.document: e.source for e in examples}
     possible = {s: sum(e.missed for e in examples if e.source == s) for s in sorted(set(source_of.values()))}
-    known = 0
-    for pool, fold_weights in held:
-        here = gold_of(pool, gold)
-        linkable = sum(here.values()) - here.get(None, 0)
-        possible[source_of[pool.head.document]] += linkable
-        known += linkable
-        if not pool.items:
-            continue
-        ranked = pool.rank(fold_weights)
-        rows.append(confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[ranked.order[0]]))
-        right.append(here.get(pool.items[ranked.order[0]].item.id, 0))
-        counts.append(sum(here.values()))
-        folds.append(_fold(pool.head.document))
-        origin.append(source_of[pool.head.document])
-    matrix, hits, totals = np.array(rows), np.array(right, float), np.array(counts, float)
-    fold_of, source = np.array(folds), np.array(origin)
-    predicted = np.zeros(len(rows))
+    linkable = 0
+    for pool in made:
+        with_item = sum(count for item, count in gold_of(pool, gold).items() if item)
+        possible[source_of[pool.head.document]] += with_item
+        linkable += with_item
+    # The second stage must see scores of documents that the first was not fitted on, else it learns to trust too much.
+    winners: list[tuple[Winner, int, str]] = []  # with its fold and its gold set
     for fold in range(FOLDS):
-        inside, outside = fold_of != fold, fold_of == fold
-        parameters, bias = _fit_confidence(matrix[inside], hits[inside], totals[inside])
+        fold_weights = replace(weights, features=_fit_ranking([p for p, g in zip(made, groups, strict=True) if g != fold], gold))
+        outside = (p for p, g in zip(made, groups, strict=True) if g == fold and p.items)
+        winners.extend((winner(p, gold, fold_weights), fold, source_of[p.head.document]) for p in outside)
+    matrix = np.array([w.features for w, _, _ in winners])
+    hits, totals = np.array([w.right for w, _, _ in winners], float), np.array([w.mentions for w, _, _ in winners], float)
+    fold_of, source = np.array([fold for _, fold, _ in winners]), np.array([name for _, _, name in winners])
+    predicted = np.zeros(len(winners))
+    for fold in range(FOLDS):
+        parameters, bias = _fit_confidence(matrix[fold_of != fold], hits[fold_of != fold], totals[fold_of != fold])
         fold_weights = replace(weights, confidence=parameters, bias=bias)
-        predicted[outside] = [confidence(row, fold_weights) for row in matrix[outside]]
+        predicted[fold_of == fold] = [confidence(row, fold_weights) for row in matrix[fold_of == fold]]
     margins = matrix[:, CONFIDENCE_FEATURES.index("margin")]
     threshold, f1 = _threshold(np.where(margins > -log(DOUBT), predicted, 0.0), hits, totals, source, possible)
     parameters, bias = _fit_confidence(matrix, hits, totals)
     weights = replace(weights, confidence=parameters, bias=bias, threshold=threshold, doubt=DOUBT)
-    return Fitted(weights, float(hits.sum()) / known, f1, int(totals.sum()), reliability(predicted, hits, totals))
+    return Fitted(weights, float(hits.sum()) / linkable, f1, int(totals.sum()), reliability(predicted, hits, totals))
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The best candidate of a thing of one document beside the gold: what its confidence is judged by (CONFIDENCE_FEATURES), and for how
+    many of the thing's mentions it is right.
+    """
+
+    features: list[float]
+    right: int
+    mentions: int
+
+
+def winner(pool: Pool, gold: Mapping[tuple[str, str], Mapping[str | None, int]], weights: Weights) -> Winner:
+    """The best candidate of a pool that has any, by these weights; `gold` is by (document, name)."""
+    ranked = pool.rank(weights)
+    best = ranked.order[0]
+    items = gold_of(pool, gold)
+    features = confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[best])
+    return Winner(features, items.get(pool.items[best].item.id, 0), sum(items.values()))
 
 
 def gold_of(pool: Pool, gold: Mapping[tuple[str, str], Mapping[str | None, int]]) -> Counter[str | None]:

@@ -77,11 +77,13 @@ decisions = Table(
 
 
 def by_strength(merges: Iterable[Decision]) -> list[Decision]:
-    """Merges across documents, those on most evidence first: by verdict, then those of more names, documents and margin."""
+    """Merges across documents, those on most evidence first: by verdict, then the likelier ones, then those of more names, documents and
+    margin.
+    """
 
     def key(d: Decision) -> tuple[Any, ...]:
         documents, margin = (float(d.features.get(k) or 0.0) for k in ("documents", "margin"))
-        return (MergeVerdict(d.verdict).weakness, -len(d.names), -documents, -margin, d.names, d.scope)
+        return (MergeVerdict(d.verdict).weakness, -d.features.get("probability", 1.0), -len(d.names), -documents, -margin, d.names, d.scope)
 
     return sorted(merges, key=key)
 

@@ -299,8 +299,9 @@ def test_merges_come_strongest_first() -> None:
         Decision("f", "merge", ("f",), "slip of the pen"),
         Decision("g", "merge", ("g",), "linked to one item, and alike"),
         Decision("h", "merge", ("h",), "singular and plural"),
+        Decision("i", "merge", ("i", "j"), "same name", features={"documents": 9, "probability": 0.6}),
     ]
-    assert "".join(d.scope for d in by_strength(reversed(made))) == "edchgfab"
+    assert "".join(d.scope for d in by_strength(reversed(made))) == "edcihgfab"
 
 
 # The command

@@ -21,6 +21,7 @@ from polyonym.ingest.mentions.word_lists import word_list
 from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.common_words import is_common
+from polyonym.ingest.text.definitions import definitions, named_by
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.passages import Passage, passages
 from polyonym.ingest.text.sentences import Span, unaltered, viewed_sentences
@@ -40,7 +41,7 @@ class Mention:
     `name` is the text as a reader sees it: on one line, divided words joined, without invisible characters (see ingest.text.view).
     `title` are the titles right before it, which are no part of it ("Mrs.", "former Prime Minister" without "former").
     `detectors` says who found it, sorted: "ner:PIPELINE" (a recogniser), "run" (proper-noun tags; "run:PIPELINE" of a second
-    pipeline), "address" (a display name before an e-mail address), "repeat" (a name found elsewhere in the document), "surname" (of a
+    pipeline), "address" (a display name before an e-mail address), "definition" (a term that the text defines), "repeat" (a name found elsewhere in the document), "surname" (of a
     person found there), "pattern" (given by the user).
     """
 
@@ -143,6 +144,7 @@ def find_mentions(
     finder.add_addressed()
     if patterns is not None:
         finder.add_patterns(patterns)
+    finder.add_defined_terms()
     finder.add_repeats()
     finder.add_known_in_headlines(patterns)
     return finder.result()
@@ -301,6 +303,24 @@ class _Finder:
                     self._found.remove(other)
                 self._insert(_Found(start, end, label, {"pattern"}))
 
+    def add_defined_terms(self) -> None:
+        """What the document will call a thing that it names ("the Landlord"), wherever it stands."""
+        terms: dict[str, str] = {}
+        after = 0
+        for definition in definitions(self._text):
+            first = bisect_left(self._found, definition.start - 400, key=lambda f: f.start)
+            last = bisect_right(self._found, definition.end, key=lambda f: f.start)
+            thing = named_by(self._text, definition, after, self._found[first:last])
+            after = definition.end
+            if thing is not None and definition.term not in terms:
+                terms[definition.term] = thing.label
+        for start, end, label in Matcher(terms).find(self._words):
+            others = self._overlapping(start, end)
+            if len(others) == 1 and others[0].start == start and _GOES_ON.match(self._text, end):  # "the Tenant the Premises"
+                self._found.remove(others.pop())
+            if not others:
+                self._insert(_Found(start, end, label, {"definition"}))
+
     def add_repeats(self) -> None:
         names: dict[str, Counter[str]] = {}
         surnames: dict[str, None] = {}
@@ -401,6 +421,7 @@ _AND = re.compile(r"\s(?:and|&)\s")
 _PARTNERS = re.compile(r"(?:Co|Company|Sons|Bros|Brothers|Partners|Associates)\b")
 _AND_PARTNERS = re.compile(rf"{_AND.pattern}{_PARTNERS.pattern}(?:,? (?:Inc|Ltd|Corp|Plc)\b)?")
 _WORDS = re.compile(r"[^\W\d_]+")
+_GOES_ON = re.compile(r" (?:the|an?|its|his|her|their|shall|will|may|must|to|in|is|has)\b")  # no name goes on so
 _JOINED = re.compile(r"[ \t]?|-|[ ]?&[ ]?|\. ?")
 
 

@@ -14,10 +14,11 @@ from polyonym.resolution.names.comparison import alike
 from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_slip
 from polyonym.resolution.names.persons import is_given_name
 from polyonym.resolution.names.tables import places, squash
+from polyonym.resolution.within_document.definitions import DEFINED, DEFINITION
 from polyonym.resolution.within_document.document_entities import Unit, UnitKey
 
 # Names of a unit that mean something outside their document. A given name or "the Court" does not.
-_LOCAL_RULES = frozenset({"given name", "generic head", "plural", "address"})
+_LOCAL_RULES = frozenset({DEFINITION, "given name", "generic head", "plural", "address"})
 
 
 def linking_names(unit: Unit) -> list[str]:
@@ -62,7 +63,7 @@ def without_country(head: str) -> str:
 
 def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
     """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
-    if is_generic(unit.head):
+    if is_generic(unit.head) or any(n.rule == DEFINED and n.name == unit.head for n in unit.names):
         return frozenset({f"only:{unit.document}\x1f{unit.head}"})
     keys = {f"name:{n}" for n in [*linking_names(unit), unit.surname, without_country(unit.head)] if n}
     tokens = unit.head.split()

@@ -252,8 +252,16 @@ def is_place_name(name: str) -> bool:
 
 
 def is_generic(name: str) -> bool:
-    """Whether a normalised name is a bare head ("court") that says nothing outside its document."""
-    return name in words("generic_heads.txt")
+    """Whether a normalised name is a bare head ("court"), a role ("tenant") or a numbered part ("section 4") that says nothing outside its
+    document."""
+    return name in words("generic_heads.txt") or _PART.fullmatch(name) is not None
+
+
+_PART = re.compile(
+    r"(?:section|article|clause|paragraph|chapter|part|table|figure|appendix|annexe?|exhibit|schedule|attachment|enclosure|task|step|sprint|milestone"
+    r"|version|item|ticket|requirement|example|equation|footnote|page|box|slide|column|row|question|note|action|deliverable|work package|lesson"
+    r"|week|option|scenario|iteration|user story) (?:\d[\w.-]*|[ivxl]+|[a-z](?:[.-]?\d[\w.-]*)?|[a-z]{1,5}-\d[\w.-]*)"
+)
 
 
 def is_known_word(token: str) -> bool:

@@ -26,6 +26,7 @@ from polyonym.resolution.names.persons import (
 )
 from polyonym.resolution.names.tables import honorifics, places, squash, words
 from polyonym.resolution.within_document.addresses import addresses_of, may_be_one
+from polyonym.resolution.within_document.definitions import by_definition
 
 Span = tuple[int, int]
 
@@ -608,6 +609,7 @@ def _addresses(g: Grouping) -> None:
 
 
 _RULES: tuple[Callable[[Grouping], None], ...] = (
+    by_definition,
     _aliases_in_text,
     _spellings,
     _persons,

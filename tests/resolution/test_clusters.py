@@ -307,3 +307,12 @@ def test_the_closure_of_a_change_is_whole_blocks(problem: tuple[list[Unit], Cons
         assert changed.key in touched
         for block in blocks(units, constraints.same):
             assert {u.key for u in block} <= touched or not {u.key for u in block} & touched
+
+
+def test_names_that_hold_in_their_document_only_stay_in_it() -> None:
+    for name in ("Section 4/LAW", "Appendix B/ORG", "Table 2/PRODUCT", "the Landlord/ORG", "Milestone M1/ORG", "Work Package 3/ORG"):
+        assert clusters(one_each(name, name)) == [{"a"}, {"b"}]
+    defined = [unit("a", "Target/ORG*3/defined here"), unit("b", "Target/ORG")]
+    assert clusters(defined) == [{"a"}, {"b"}]
+    firms = [unit("a", "Hartmann Werke/ORG", "Landlord/ORG*5/definition"), unit("b", "Linovar AG/ORG", "Landlord/ORG*5/definition")]
+    assert clusters(firms) == [{"a"}, {"b"}]

@@ -49,6 +49,9 @@ def groups(marked: str) -> dict[str, str]:
 
 
 TOGETHER = [
+    ('[Hartmann Werke GmbH|ORG] (the "[Landlord|PERSON]") lets it. The [Landlord|ORG] may end it.', "Landlord", "Hartmann Werke GmbH"),
+    ("[Bau Werk Lindau GmbH|ORG], hereinafter [BWL|ORG], builds. [BWL|ORG] pays.", "BWL", "Bau Werk Lindau GmbH"),
+    ("The [Company|ORG] ([Hartmann Werke GmbH|ORG]) keeps the keys.", "Company", "Hartmann Werke GmbH"),
     ("[Barack Obama|PERSON] spoke. [Obama|PERSON] left.", "Obama", "Barack Obama"),
     ("[Larry Page|PERSON] spoke. [Larry|PERSON] left.", "Larry", "Larry Page"),
     ("[Lawrence Lessig|PERSON] spoke. [Larry Lessig|PERSON] left.", "Larry Lessig", "Lawrence Lessig"),

@@ -2,8 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,9 +44,9 @@ def _word() -> re.Pattern[str]:
     return re.compile(f"[{unspaced}]{mark}*|(?:(?![{unspaced}])[^\\W_]{mark}*)+|\\S{mark}*")
 
 
-def words(text: str) -> list[Word]:
-    """The words and signs of `text` in order."""
-    return [Word(m.start(), m.end(), m.group()) for m in _word().finditer(text)]
+def words(text: str) -> Iterator[Word]:
+    """The words and signs of `text` in order, one after the other: a list of all of them would be twenty times as long as the text."""
+    return (Word(m.start(), m.end(), m.group()) for m in _word().finditer(text))
 
 
 class Matcher:
@@ -59,26 +61,29 @@ class Matcher:
                 self._labels.setdefault(_JOIN.join(parts), label)
                 lengths.setdefault(parts[0], set()).add(len(parts))
         self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
+        self._longest = max((max(of) for of in lengths.values()), default=0)
 
     @cached_property
     def folded(self) -> "Matcher":
         """The same names in small letters, to be found in words in small letters."""
         return Matcher((name.replace(_JOIN, " ").lower(), label) for name, label in self._labels.items())
 
-    def find(self, text_words: list[Word]) -> list[tuple[int, int, str]]:
+    def find(self, text_words: Iterable[Word]) -> list[tuple[int, int, str]]:
         """(start, end, label) of every name in a text's words: the leftmost first, the longest at each place, none overlapping."""
-        found = []
-        position = 0
-        while position < len(text_words):
+        found: list[tuple[int, int, str]] = []
+        coming = iter(text_words) if self._longest else iter(())
+        ahead = deque(islice(coming, self._longest))
+        while ahead:
             step = 1
-            for length in self._lengths.get(text_words[position].text, ()):
-                parts = text_words[position : position + length]
-                label = self._labels.get(_JOIN.join(w.text for w in parts))
-                if label is not None and len(parts) == length:
-                    found.append((parts[0].start, parts[-1].end, label))
+            for length in self._lengths.get(ahead[0].text, ()):
+                label = self._labels.get(_JOIN.join(w.text for w in islice(ahead, length)))
+                if label is not None and len(ahead) >= length:
+                    found.append((ahead[0].start, ahead[length - 1].end, label))
                     step = length
                     break
-            position += step
+            for _ in range(step):
+                ahead.popleft()
+            ahead.extend(islice(coming, step))
         return found
 
 

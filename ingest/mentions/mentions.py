@@ -177,7 +177,6 @@ class _Finder:
         self._sentences = where.sentences
         self._starts = frozenset(s for s, _ in where.sentences)
         self._ends = frozenset(e for _, e in where.sentences)
-        self._words = words(self._text)
         self._degrees = degree_spans(self._text) if self._english else []
         self._numbers: list[Span] = []  # where a recogniser saw a date, a sum or the like
         self._found: list[_Found] = []  # sorted, never overlapping
@@ -292,7 +291,7 @@ class _Finder:
                 self._insert(_Found(named.start, named.end, label, {"address"}))
 
     def add_patterns(self, patterns: Matcher) -> None:
-        for start, end, label in patterns.find(self._words):
+        for start, end, label in patterns.find(words(self._text)):
             others = self._overlapping(start, end)
             same = next((o for o in others if (o.start, o.end) == (start, end)), None)
             if same is not None:
@@ -314,7 +313,7 @@ class _Finder:
             after = definition.end
             if thing is not None and definition.term not in terms:
                 terms[definition.term] = thing.label
-        for start, end, label in Matcher(terms).find(self._words):
+        for start, end, label in Matcher(terms).find(words(self._text)):
             others = self._overlapping(start, end)
             if len(others) == 1 and others[0].start == start and _GOES_ON.match(self._text, end):  # "the Tenant the Premises"
                 self._found.remove(others.pop())
@@ -339,7 +338,9 @@ class _Finder:
         only_surnames = {s: "PERSON" for s in surnames if s not in known}
         for detector, of in (("repeat", known), ("surname", only_surnames)):
             places = [
-                p for p in Matcher(of).find(self._words) if not self._overlapping(p[0], p[1]) and not _touches(self._numbers, p[0], p[1])
+                p
+                for p in Matcher(of).find(words(self._text))
+                if not self._overlapping(p[0], p[1]) and not _touches(self._numbers, p[0], p[1])
             ]
             named_inside |= {self._text[start:end] for start, end, _ in places if start not in self._starts}
             for start, end, label in places:
@@ -357,7 +358,7 @@ class _Finder:
             return
         inside = [(f, _touches(lines, f.start, f.end)) for f in self._found]
         known = {name.lower(): f.label for f, there in inside if not there and " " in (name := self._text[f.start : f.end])}
-        text_words = [Word(w.start, w.end, w.text.lower()) for w in self._words if _touches(lines, w.start, w.end)]
+        text_words = [Word(w.start, w.end, w.text.lower()) for w in words(self._text) if _touches(lines, w.start, w.end)]
         places = [(*place, "repeat") for place in Matcher(known).find(text_words)]
         places += [(*place, "pattern") for place in (patterns.folded.find(text_words) if patterns else [])]
         for start, end, label, detector in sorted(places, key=lambda p: (p[0] - p[1], p)):

@@ -19,7 +19,7 @@ _INTRO = re.compile(
 )
 _IN_BRACKETS = re.compile(rf"\(\s*(?P<intro>[^()\"“”„«»]{{0,60}}?)\s*{_QUOTED % 'term'}(?:[^()]{{0,60}})\)")
 _HEREINAFTER = re.compile(
-    rf"(?i:[,;(]?\s*\b{_HENCE}\b,?\s+(?:(?:also\s+)?(?:referred\s+to|called|known|designated|dénommée?)\s+)?(?:as\s+)?{_ARTICLE})"
+    rf"(?i:\b{_HENCE}\b,?\s+(?:(?:also\s+)?(?:referred\s+to|called|known|designated|dénommée?)\s+)?(?:as\s+)?{_ARTICLE})"
     rf"(?:{_QUOTED % 'quoted'}|(?P<bare>{_TERM}))\)?"
 )
 _MEANS = re.compile(rf"{_QUOTED % 'term'}\s+(?:means|shall\s+mean|refers\s+to|stands\s+for|bedeutet|désigne)\s+(?:the\s+)?")

@@ -145,7 +145,7 @@ _OPEN = re.compile(  # words after which a sentence goes on
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Line:
     """A line of a text: `lead` is where its words begin, behind indentation and marks."""
 
@@ -156,17 +156,21 @@ class _Line:
     words: str
 
 
-def _lines(text: str) -> Iterator[Edit]:
+def _rows(text: str) -> Iterator[_Line]:
     position = 0
-    made: list[_Line] = []
-    for row in text.split("\n"):
-        end = position + len(row)
+    while position <= len(text):
+        end = text.find("\n", position)
+        end = end if end >= 0 else len(text)
+        row = text[position:end]
         lead = len(row) if row.strip() in _BOUNDS else _LEAD.match(row).end()  # type: ignore[union-attr] # it matches anything
-        made.append(_Line(position, position + lead, end, "".join(row[:lead].split()), row[lead:].rstrip()))
+        yield _Line(position, position + lead, end, "".join(row[:lead].split()), row[lead:].rstrip())
         position = end + 1
+
+
+def _lines(text: str) -> Iterator[Edit]:
     words = _WordsOf(text)
     before: _Line | None = None
-    for _, block in groupby(made, key=lambda m: (m.mark, not m.words)):
+    for _, block in groupby(_rows(text), key=lambda m: (m.mark, not m.words)):
         for blank, lines in groupby(_without_comment_marks(list(block)), key=lambda m: not m.words):
             paragraph = list(lines)
             joined = set() if blank else _joined(paragraph)

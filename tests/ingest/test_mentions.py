@@ -269,7 +269,7 @@ def test_a_pattern_and_a_recogniser_s_span_share_a_mention_and_the_longer_wins()
 @settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab .-é\u0301京", min_size=1, max_size=8), max_size=8), st.text(alphabet="ab .-é\u0301京\n", max_size=60))
 def test_the_matcher_finds_what_a_search_at_word_boundaries_finds(names, text):
-    text_words = words(text)
+    text_words = list(words(text))
     bounds_left, bounds_right = {w.start for w in text_words}, {w.end for w in text_words}
     spans = Matcher(dict.fromkeys(names, "X")).find(text_words)
     keys = {tuple(w.text for w in words(n)) for n in names} - {()}

@@ -144,6 +144,18 @@ def _is_lower(word: str) -> bool:
     return word.islower() and word[0].isalpha() and not any(c.isdigit() for c in word)
 
 
+_LONGEST, _MOST_WORDS, _LONGEST_WORD = 120, 16, 60  # of a name in a spaced script
+_CODE = re.compile(r"[{}<>|\\=^~`]|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b|\w_\w|(?:[A-Za-z]\d+){4}|\$\w|::|\(\)")
+
+
+def may_be_name(name: str) -> bool:
+    """Whether something looks like a name in any language: not too long, mostly letters, no piece of code and no key."""
+    words = name.split()
+    if len(name) > _LONGEST or len(words) > _MOST_WORDS or (name.isascii() and max(map(len, words), default=0) > _LONGEST_WORD):
+        return False
+    return not _CODE.search(name) and 3 * sum(c.isalnum() or c.isspace() or unicodedata.category(c)[0] == "M" for c in name) >= len(name)
+
+
 def is_junk(name: str) -> bool:
     """Whether a span is no name in English: nothing but lower case, a lone letter, markup, a month or weekday, a degree, an
     interjection, a pronoun as written ("US" is none)."""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
 from polyonym.ingest.mentions.addresses import addresses, named_addresses
-from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, mend, split, titles_before, whole_number
+from polyonym.ingest.mentions.boundaries import degree_spans, is_junk, may_be_name, mend, split, titles_before, whole_number
 from polyonym.ingest.mentions.casing import recased, true_case
 from polyonym.ingest.mentions.gazetteer import Matcher, Word, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
@@ -23,6 +23,7 @@ from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, met
 from polyonym.ingest.text.common_words import is_common
 from polyonym.ingest.text.definitions import definitions, named_by
 from polyonym.ingest.text.documents import Document
+from polyonym.ingest.text.encoded import machine_spans
 from polyonym.ingest.text.passages import Passage, passages
 from polyonym.ingest.text.sentences import Span, unaltered, viewed_sentences
 from polyonym.ingest.text.view import View, view_of
@@ -178,6 +179,7 @@ class _Finder:
         self._starts = frozenset(s for s, _ in where.sentences)
         self._ends = frozenset(e for _, e in where.sentences)
         self._degrees = degree_spans(self._text) if self._english else []
+        self._machine = machine_spans(self._text)
         self._numbers: list[Span] = []  # where a recogniser saw a date, a sum or the like
         self._found: list[_Found] = []  # sorted, never overlapping
 
@@ -249,6 +251,8 @@ class _Finder:
     def _vote(self, start: int, end: int, label: str, detectors: set[str], voices: list[tuple[str, list[Span]]], needed: int) -> None:
         end = whole_number(self._text, start, end)
         detectors = detectors | {name for name, spans in voices if _touches(spans, start, end)}
+        if not may_be_name(self._text[start:end]) or _touches(self._machine, start, end):
+            return
         if len(detectors) >= needed and not self._overlapping(start, end):
             self._insert(_Found(start, end, label, detectors))
 
@@ -333,14 +337,13 @@ class _Finder:
         for found in self._found:
             if found.label == UNKNOWN:
                 found.label = known[self._text[found.start : found.end]]
+        blocked = sorted([*self._numbers, *self._machine])
         persons = {name for name, label in known.items() if label in ("PERSON", "PER")} | set(surnames)
         named_inside = {self._text[f.start : f.end] for f in self._found if f.start not in self._starts}
         only_surnames = {s: "PERSON" for s in surnames if s not in known}
         for detector, of in (("repeat", known), ("surname", only_surnames)):
             places = [
-                p
-                for p in Matcher(of).find(words(self._text))
-                if not self._overlapping(p[0], p[1]) and not _touches(self._numbers, p[0], p[1])
+                p for p in Matcher(of).find(words(self._text)) if not self._overlapping(p[0], p[1]) and not _touches(blocked, p[0], p[1])
             ]
             named_inside |= {self._text[start:end] for start, end, _ in places if start not in self._starts}
             for start, end, label in places:

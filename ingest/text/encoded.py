@@ -19,6 +19,27 @@ _CODE_LINE = re.compile(r"[^\n]{200,}")
 _CODE_SIGN = re.compile(r"[{}()\[\];=<>&|!?:,\"'+*]")
 
 
+_MACHINE = re.compile(
+    r"://|(?<![^\s\"'(<\[])(?:[A-Za-z]:)?(?:[/\\][\w.%~-]+){3}|(?<![\w.])[A-Za-z]\w+(?:\.[A-Za-z_]\w+){2,}(?![\w.])|[?&]\w+=\w|\w_\w+_\w"
+)
+_STOPS = frozenset(" \t\n\r\"'()<>[]|,;")
+
+
+def machine_spans(text: str) -> list[Span]:
+    """Where addresses of pages, paths of files, dotted and underscored identifiers stand: words for machines, in which no names are looked for."""
+    spans: list[Span] = []
+    for m in _MACHINE.finditer(text):
+        start, end = m.span()
+        if spans and start < spans[-1][1]:
+            continue
+        while start > 0 and text[start - 1] not in _STOPS:
+            start -= 1
+        while end < len(text) and text[end] not in _STOPS:
+            end += 1
+        spans.append((start, end))
+    return spans
+
+
 def encoded_spans(text: str) -> list[Span]:
     """Where in a text encoded blocks stand, in order, none overlapping another."""
     spans = sorted([*_armoured(text), *_matches(text), *_minified(text)])

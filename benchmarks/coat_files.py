@@ -3,6 +3,7 @@
 import csv
 import difflib
 import re
+import textwrap
 from collections.abc import Callable
 from email.message import EmailMessage
 from html import escape
@@ -124,6 +125,79 @@ def word_file(gold: list[Gold], folder: Path) -> dict[str, str]:
     return names
 
 
+def word_table(gold: list[Gold], folder: Path) -> dict[str, str]:
+    """Each paragraph in a cell of its own."""
+    names = {}
+    for document in gold:
+        made = docx.Document()
+        paragraphs = _paragraphs(document)
+        table = made.add_table(rows=len(paragraphs), cols=1)
+        for row, paragraph in zip(table.rows, paragraphs, strict=True):
+            row.cells[0].text = re.sub(r"[\x00-\x08\x0b-\x1f]", "", paragraph)
+        names[document["doc_id"]] = f"{_file(document)}.docx"
+        made.save(str(folder / names[document["doc_id"]]))
+    return names
+
+
+_HEAD = ("The Daily Coat", "Texts of several kinds", "Volume 7, number 3")
+_SIZE, _LEADING, _LINES = 10, 12, 52
+
+
+def pdf_file(columns: int) -> Callable[[list[Gold], Path], dict[str, str]]:
+    """Pages of one or two columns, with a running head of three lines and a page number."""
+    width = 84 if columns == 1 else 42  # characters a line
+
+    def write(gold: list[Gold], folder: Path) -> dict[str, str]:
+        names = {}
+        for document in gold:
+            lines = [line for p in _paragraphs(document) for line in [*textwrap.wrap(p, width), ""]]
+            blocks = [lines[i : i + _LINES] for i in range(0, len(lines), _LINES)]
+            pages = [blocks[i : i + columns] for i in range(0, len(blocks), columns)]
+            names[document["doc_id"]] = f"{_file(document)}.pdf"
+            (folder / names[document["doc_id"]]).write_bytes(_pdf(pages, columns))
+        return names
+
+    return write
+
+
+def _pdf(pages: list[list[list[str]]], columns: int) -> bytes:
+    """A PDF of these pages, each a list of columns of lines, in a font that every reader has; signs outside of cp1252 become question marks."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding >>",
+    ]
+    kids = []
+    for number, page in enumerate(pages, 1):
+        shown = [(50, 800 - _LEADING * i, line) for i, line in enumerate(_HEAD)] + [(290, 40, str(number))]
+        for c, column in enumerate(page):
+            shown += [(50 + c * 255, 745 - i * _LEADING, line) for i, line in enumerate(column)]
+        content = b"\n".join(
+            b"BT /F1 %d Tf %d %d Td (%s) Tj ET"
+            % (_SIZE if columns == 1 else 9, x, y, re.sub(rb"([()\\])", rb"\\\1", line.encode("cp1252", "replace")))
+            for x, y, line in shown
+            if line
+        )
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+        resources = b"<< /Font << /F1 3 0 R >> >>"
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources %s /Contents %d 0 R >>" % (resources, len(objects))
+        )
+        kids.append(b"%d 0 R" % len(objects))
+    objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
+    made, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return made + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        table,
+        len(objects) + 1,
+        len(made),
+    )
+
+
 def table_of(delimiter: str, head: str = "", encoding: str = "utf-8") -> Callable[[list[Gold], Path], dict[str, str]]:
     """All documents as rows of one table, with lines of `head` before it."""
 
@@ -143,13 +217,16 @@ FILE_COATS: dict[str, Callable[[list[Gold], Path], dict[str, str]]] = {
     "mail": plain_mail,
     "mail of HTML": html_mail,
     "mail of alternatives": mail_of_alternatives,
-    "mail, forwarded": forwarded_mail,
-    "mail, attached": attached_mail,
+    "mail forwarded": forwarded_mail,
+    "mail attached": attached_mail,
     "web page": web_page,
     "Word": word_file,
+    "Word with its text in a table": word_table,
+    "PDF": pdf_file(1),
+    "PDF of two columns": pdf_file(2),
     "CSV": table_of(","),
-    "CSV, ; and BOM": table_of(";", encoding="utf-8-sig"),
-    "CSV, tabs": table_of("\t"),
-    "CSV, sep=": table_of(";", head="sep=;\r\n"),
-    "CSV, cp1252": table_of(";", encoding="cp1252"),
+    "CSV with ; and BOM": table_of(";", encoding="utf-8-sig"),
+    "CSV with tabs": table_of("\t"),
+    "CSV with sep=": table_of(";", head="sep=;\r\n"),
+    "CSV in cp1252": table_of(";", encoding="cp1252"),
 }

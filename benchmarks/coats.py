@@ -123,7 +123,7 @@ TEXT_COATS: dict[str, Callable[[str], Iterator[Edit]]] = {
     "wrapped at 72": wrapped(72),
     "wrapped at 78": wrapped(78),
     "wrapped raggedly": each_line_ragged,
-    "wrapped, CRLF": wrapped(72, line_end="\r\n"),
+    "wrapped with CRLF": wrapped(72, line_end="\r\n"),
     "quoted": wrapped(70, "> "),
     "quoted twice": wrapped(68, ">> "),
     "indented": wrapped(72, "    "),

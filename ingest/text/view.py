@@ -132,6 +132,7 @@ _ITEM = re.compile(r"(?:[-–—•‣◦▪·*+o]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIV
 _CELLS = re.compile(r"\S(?:\t|[ ]\|[ ]|[ ]{3,})\S")
 _LABEL = re.compile(r"[^\W\d_][\w .'/-]{0,30}:(?:\s|\Z)")
 _ENDS = re.compile(r"[.!?…:;][\"'”’»)\]]*\Z")
+_ABBREVIATED = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Inc|Corp|Co|Ltd|No|vs|Gen|Sen|Rep|Gov|Jr|Sr|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])\.\Z")
 _INSIDE = re.compile(r"[.!?…][\"'”’»)\]]*\s+[\"'“‘«(]?[A-Z]")
 _LOWER = re.compile(r"(?<![\w.])[a-zß-öø-ÿ]{2,}")
 _DIVIDED = re.compile(r"([^\W\d_]+)[-\u2010\u00ad]\Z")
@@ -232,18 +233,42 @@ def _joined(lines: Sequence[_Line]) -> set[int]:
 def _joined_narrow(lines: Sequence[_Line]) -> Iterator[int]:
     if len(lines) < 2:
         return
-    width = max(len(line.words) for line in lines) if sum(bool(_LOWER.search(line.words)) for line in lines) > 0.6 * len(lines) else 0
+    full = _full(lines)
     prose = _is_prose([line for line in lines if line.words])
+    items = sum(bool(_ITEM.match(line.words)) for line in lines)
+    listed = lines[0].words[:1].islower()  # a text begins with a capital, a list of words need not
+    hanging_from: int | None = None  # the indentation of the item or label of which the line is a part
     for i, (line, following) in enumerate(pairwise(lines)):
-        if not line.words or not following.words or _ITEM.match(following.words) or _CELLS.search(line.words):
+        indentation = line.lead - line.start
+        if _ITEM.match(line.words) or _LABEL.match(line.words):
+            hanging_from = indentation
+        elif hanging_from is not None and indentation <= hanging_from:
+            hanging_from = None
+        ended = _ENDS.search(line.words) and not _ABBREVIATED.search(line.words)
+        runs_on = i in full and not ended
+        if not line.words or not following.words or _CELLS.search(line.words):
             continue
-        if _LABEL.match(following.words) and (following.words[0].isupper() or _LABEL.match(line.words)):
+        if _ITEM.match(following.words) and not (runs_on and items == 1):  # one dash may well be a sentence's
             continue
-        full = width in _WRAP and len(line.words) + 1 + len(following.words.split(None, 1)[0]) > width
+        if _LABEL.match(following.words) and (_LABEL.match(line.words) or (following.words[0].isupper() and not runs_on)):
+            continue
         divided = _DIVIDED.search(line.words) and following.words[0].isalpha()
-        heading = i == 0 and not full and not _LOWER.search(line.words)
-        if full or divided or _goes_on(line, following) or (prose and not heading):
+        heading = i == 0 and i not in full and not _LOWER.search(line.words)
+        hangs = hanging_from is not None and following.lead - following.start > hanging_from
+        goes_on = _goes_on(line, following) and (prose or i in full or not listed)
+        if i in full or divided or hangs or goes_on or (prose and not heading and not ended):
             yield i + 1
+
+
+def _full(lines: Sequence[_Line]) -> set[int]:
+    """The lines (by number) that have no room for the next one's first word beside the widest line; none where most have: they weren't wrapped."""
+    width = max(len(line.words) for line in lines)
+    if width not in _WRAP or sum(bool(_LOWER.search(line.words)) for line in lines) < 0.5 * len(lines):
+        return set()
+    full = {
+        i for i, (a, b) in enumerate(pairwise(lines)) if a.words and b.words and len(a.words) + 1 + len(b.words.split(None, 1)[0]) > width
+    }
+    return full if 2 * len(full) >= len(lines) - 1 else set()
 
 
 def _join(line: _Line, following: _Line, words: _WordsOf) -> Edit:

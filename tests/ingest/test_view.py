@@ -36,6 +36,15 @@ def test_lines_that_only_wrap_are_read_as_one(lead, width, end):
     assert [coat[s:e].lstrip(" \t>*#/;")[:3] for s, e in sentences(coat)] == ["At ", "The"]
 
 
+def test_what_hangs_from_an_item_or_a_label_belongs_to_it():
+    text = (
+        "- The board of International\n  Paper\n- The lawyers of Clifford\n  Chance\n\nSubject: An offer of Hartmann\n Werke\nDate: Monday"
+    )
+    assert view_of(text).text == (
+        "- The board of International Paper\n- The lawyers of Clifford Chance\n\nSubject: An offer of Hartmann Werke\nDate: Monday"
+    )
+
+
 def test_ragged_lines_of_running_text_are_one():
     coat = "The owner of Moreau\nMarine had refused an offer. A clerk from Goldman\nSachs; the United\nNations was not asked. Mary Ellen\nAshworth was."
     assert "\n" not in view_of(coat).text

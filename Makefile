@@ -1,6 +1,6 @@
 # make install   an environment in .venv with the pinned packages and the command polyonym
 # make demo      reads examples/corpus and shows what became one node
-# make test      the whole test suite          make check   style and types
+# make test      the whole test suite          make check   style and types (make types: types alone)
 # make bench-coats  the same texts in other coats: wrapped, quoted, in capitals, as mail (needs gold sets; long)
 # make crash     kills runs, many times, and compares (long)
 #
@@ -12,7 +12,7 @@ DEMO_HOME ?= demo-home
 PACKAGES := flows graph ingest resolution
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: docs install demo test check crash bench-coats clean
+.PHONY: docs install demo test check types crash bench-coats clean
 
 install: .venv/installed
 
@@ -38,9 +38,11 @@ crash: install
 bench-coats: install
 	$(BIN)/python benchmarks/coats.py
 
-check: install
+check: install types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: install
 	mkdir -p build/typed/polyonym
 	ln -sfn $(PACKAGES:%=$(CURDIR)/%) $(wildcard $(CURDIR)/polyonym/*) build/typed/polyonym/
 	$(BIN)/mypy

@@ -28,19 +28,19 @@ def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
     A text that stands in several sets counts once: in two folds of a cross-validation it would be known beforehand.
     Raises WrongUse for a set that cannot be read or has no Wikidata ids.
     """
-    held: dict[str, tuple[Document, GoldDocument]] = {}
+    by_text: dict[str, tuple[Document, GoldDocument]] = {}
     for path, name in _names_of(paths).items():
         for true in read_gold(path):
             document = Document(f"{name}/{true.doc_id}", str(path), path.name, true.title, settings.default_language, true.text)
-            held.setdefault(true.text, (document, true))
-    if not any(m.has_item for _, true in held.values() for m in true.judged_mentions.values()):
+            by_text.setdefault(true.text, (document, true))
+    if not any(m.has_item for _, true in by_text.values() for m in true.judged_mentions.values()):
         raise WrongUse("The gold sets hold no Wikidata ids, so that there is nothing to fit links on.")
     pipelines = Pipelines(settings.processes)
     try:
-        found = _mentions([d for d, _ in held.values()], settings, pipelines)
+        mentions_of = _mentions([d for d, _ in by_text.values()], settings, pipelines)
     finally:
         pipelines.close()
-    return [_example(document, true, found[document.document]) for document, true in held.values()]
+    return [_example(document, true, mentions_of[document.document]) for document, true in by_text.values()]
 
 
 def _names_of(paths: Sequence[Path]) -> dict[Path, str]:
@@ -58,8 +58,8 @@ def _mentions(documents: Sequence[Document], settings: Settings, pipelines: Pipe
     return {d.document: mentions.find_mentions(d, where, first, second, labels=labels) for d, where in texts}
 
 
-def _example(document: Document, true: GoldDocument, found: Sequence[Mention]) -> Example:
-    names, named = document_names.group(document, found)
+def _example(document: Document, true: GoldDocument, mentions: Sequence[Mention]) -> Example:
+    names, named = document_names.group(document, mentions)
     keys = {span: m.key if m.has_item else None for span, m in true.judged_mentions.items()}
     gold: dict[str, Counter[str | None]] = defaultdict(Counter)
     missed = set(keys)

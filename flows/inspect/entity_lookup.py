@@ -24,37 +24,37 @@ _DETERMINER = re.compile(r"\A(?:the|an?) (?=\S)")
 
 def meant(connection: Connection, what: str) -> list[tuple[Entity, str]]:
     """The entities that `what` stands for, each with how it was found; most mentioned first, at most MOST. Raises WrongUse without any."""
-    found = _find(connection, what.strip())
-    held = sorted(entities.load(connection, sorted(found)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
-    if not held:
+    how = _find(connection, what.strip())
+    most_mentioned = sorted(entities.load(connection, sorted(how)), key=lambda e: (-e.mentions, e.name, e.entity_id))[:MOST]
+    if not most_mentioned:
         raise WrongUse(_nothing(connection, what))
-    return [(e, found[e.entity_id]) for e in held]
+    return [(e, how[e.entity_id]) for e in most_mentioned]
 
 
 def _find(connection: Connection, what: str) -> dict[str, str]:
     """The ids of the entities that `what` stands for, each with how it was found."""
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
 
     def add(how: str, statement: Any) -> None:
         for entity_id in connection.execute(statement).scalars():
-            found.setdefault(entity_id, how)
+            ids.setdefault(entity_id, how)
 
     e, m, a, r = entities.entities.c, memberships.c, aliases.c, identity.redirects.c
     add("by its id", select(e.entity_id).where(e.entity_id == what))
     add(f"by its former id {what}", select(r.new_id).where(r.old_id == what, r.why == "merged"))
     add("by its Wikidata id", select(e.entity_id).where(e.wikidata_id == what.upper()))
     add("by its registry id", select(e.entity_id).where(e.registry_id == what))
-    if not found:
+    if not ids:
         normal = sorted({normalise(what), normalise(what, person=True)} - {""})
         split_off = [m.name.startswith(n + PART, autoescape=True) for n in normal]
         add("by a name", select(m.entity_id).where(or_(m.name.in_(normal), *split_off)))
         add("by a name", select(a.entity_id).where(a.name == what))
         add("by its name", select(e.entity_id).where(e.name == what))
-    if not found:
+    if not ids:
         alike = [n for n in connection.execute(select(a.name).distinct()).scalars() if _plain(n) == _plain(what)]
         for batch in batched(sorted(alike), 500):
             add("by a name in another case", select(a.entity_id).where(a.name.in_(batch)))
-    return found
+    return ids
 
 
 def _plain(name: str) -> str:

@@ -53,21 +53,21 @@ def explain(connection: Connection, what: str, weights: Weights | None = None) -
     with near names, when nothing is called so.
     """
     weights = weights or load_weights()
-    return [_Explainer(connection, e).explain(found, weights) for e, found in meant(connection, what)]
+    return [_Explainer(connection, e).explain(how, weights) for e, how in meant(connection, what)]
 
 
 def explain_ids(connection: Connection, ids: Sequence[str], weights: Weights | None = None) -> list[Explanation]:
     """Explain these entities, in this order; ids that are not there are passed over."""
     weights = weights or load_weights()
-    held = {e.entity_id: e for e in entities.load(connection, ids)}
-    return [_Explainer(connection, held[i]).explain("by its id", weights) for i in ids if i in held]
+    by_id = {e.entity_id: e for e in entities.load(connection, ids)}
+    return [_Explainer(connection, by_id[i]).explain("by its id", weights) for i in ids if i in by_id]
 
 
 def explain_two(connection: Connection, what: str, other: str, weights: Weights | None = None) -> Between:
     """Say whether two names or ids are one node, and why or why not. Raises WrongUse as `explain` does."""
     weights = weights or load_weights()
     left, right = meant(connection, what), [e for e, _ in meant(connection, other)]
-    together = tuple(_Explainer(connection, e).explain(found, weights) for e, found in left if e in right)
+    together = tuple(_Explainer(connection, e).explain(how, weights) for e, how in left if e in right)
     return Between(together, () if together else tuple(islice(_apart(connection, [e for e, _ in left], right), MOST)))
 
 
@@ -93,12 +93,12 @@ class _Explainer:
         self.quotes = Quotes(connection, dict(self.spelling))
         self.left_out: dict[str, int] = {}
 
-    def explain(self, found: str, weights: Weights) -> Explanation:
+    def explain(self, how: str, weights: Weights) -> Explanation:
         known = judgements.load(self.connection)
         stored = self._decisions()
         return Explanation(
             self.entity,
-            found,
+            how,
             tuple((a.name, a.count) for a in entities.load_aliases(self.connection, [self.entity.entity_id])),
             self._found_by(),
             self._bounded("known", self._known_forms(self.normal)),
@@ -120,10 +120,10 @@ class _Explainer:
         return why or (_NOT_ENOUGH if shared else "no document uses a name of the one for the other")
 
     def _bounded(self, what: str, rows: Iterable[Any]) -> tuple[Any, ...]:
-        held = list(rows)
-        if len(held) > ROWS:
-            self.left_out[what] = len(held) - ROWS
-        return tuple(held[:ROWS])
+        every = list(rows)
+        if len(every) > ROWS:
+            self.left_out[what] = len(every) - ROWS
+        return tuple(every[:ROWS])
 
     def _document_names(self) -> Iterator[DocumentName]:
         d, m = document_names.c, memberships.c
@@ -142,36 +142,36 @@ class _Explainer:
         m, n, own = mentions.c, mention_names.c, memberships.c
         same_span = and_(n.document == m.document, n.start == m.start_at, n.end == m.end_at)
         same_name = and_(own.document == n.document, own.name == n.name)
-        held: dict[str, Counter[str]] = defaultdict(Counter)
+        by_text: dict[str, Counter[str]] = defaultdict(Counter)
         statement = (
             select(m.text, m.detectors)
             .select_from(mentions.join(mention_names, same_span).join(memberships, same_name))
             .where(own.entity_id == self.entity.entity_id)
         )
         for text, detectors in self.connection.execute(statement):
-            held[text].update(detectors)
-        return {text: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))) for text, counts in sorted(held.items())}
+            by_text[text].update(detectors)
+        return {text: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))) for text, counts in sorted(by_text.items())}
 
     def _known_forms(self, names: Collection[str]) -> list[KnownForm]:
         """The spellings of these names that our tables say to be theirs, by their number of mentions."""
-        held: dict[tuple[str, TableRow], list[int]] = defaultdict(list)
+        counts_of: dict[tuple[str, TableRow], list[int]] = defaultdict(list)
         for row in self.rows:
             if row.name in names:
                 person = row.labels.get("PERSON", 0) * 2 > row.count
                 for surface, count in row.surfaces.items():
                     for behind in rows_behind(surface, person):
-                        held[surface, behind].append(count)
-        made = [KnownForm(name, row.table, row.name, row.form, len(counts), sum(counts)) for (name, row), counts in held.items()]
+                        counts_of[surface, behind].append(count)
+        made = [KnownForm(name, row.table, row.name, row.form, len(counts), sum(counts)) for (name, row), counts in counts_of.items()]
         return sorted(made, key=lambda k: (-k.mentions, k.name, k.table, k.row))
 
     def _grouped(self) -> list[Grouped]:
         """Names under other names, by the number of mentions that they brought in."""
-        held: dict[tuple[str, str, str], list[DocumentName]] = defaultdict(list)
+        alike: dict[tuple[str, str, str], list[DocumentName]] = defaultdict(list)
         for row in self.rows:
             if row.rule:
-                held[row.name, row.group, row.rule].append(row)
+                alike[row.name, row.group, row.rule].append(row)
         made = []
-        for (name, group, rule), rows in held.items():
+        for (name, group, rule), rows in alike.items():
             evidence = tuple(self.quotes.of((n.document, *span) for n in rows[:_EXAMPLES] for span in n.evidence[:1]))
             under = self.spelling.get(group, group) if group != name else ""
             made.append(Grouped(self.spelling[name], under, rule, len(rows), sum(n.count for n in rows), evidence))
@@ -185,15 +185,15 @@ class _Explainer:
             .where(m.entity_id == self.entity.entity_id)
             .order_by(c.document, c.name)
         )
-        found = [Link(**{**row._mapping, "candidates": tuple(row.candidates)}) for row in self.connection.execute(statement)]
+        stored = [Link(**{**row._mapping, "candidates": tuple(row.candidates)}) for row in self.connection.execute(statement)]
         judged_links = LinkJudgements(known)
-        held: dict[tuple[str, str, str | None, str | None], list[Link]] = defaultdict(list)
-        for link in judged_links.applied(found):
+        alike: dict[tuple[str, str, str | None, str | None], list[Link]] = defaultdict(list)
+        for link in judged_links.applied(stored):
             if link.candidates or link.verdict == "link":
                 judgement = judged_links.of(link.name, link.document)
-                held[link.name, link.verdict, _item(link, judgement), judgement.judgement if judgement else None].append(link)
+                alike[link.name, link.verdict, _item(link, judgement), judgement.judgement if judgement else None].append(link)
         made = []
-        for (name, verdict, item, judged), rows in held.items():
+        for (name, verdict, item, judged), rows in alike.items():
             confidence, document, weakest = min(((_confidence(k), k.document, k) for k in rows), key=lambda row: row[:2])
             version = weakest.weights_version
             factors = weights.features if version == weights.version else {}
@@ -219,11 +219,11 @@ class _Explainer:
         return self._made_by(decision) or not self.parts.isdisjoint(considered)
 
     def _across(self, made: Iterable[Decision]) -> list[Across]:
-        held: dict[tuple[str, tuple[str, ...], str], list[Decision]] = defaultdict(list)
+        alike: dict[tuple[str, tuple[str, ...], str], list[Decision]] = defaultdict(list)
         for decision in made:
-            held[decision.kind, decision.names, decision.verdict].append(decision)
+            alike[decision.kind, decision.names, decision.verdict].append(decision)
         result = []
-        for (kind, names, verdict), rows in held.items():
+        for (kind, names, verdict), rows in alike.items():
             evidence = tuple(islice((e for d in rows for e in self.quotes.of_decision(d)), _EXAMPLES + 1))
             first = rows[0]
             candidates = tuple(c | {"name": self.quotes.spelled([c["name"]])[0]} if "name" in c else c for c in first.candidates)
@@ -239,13 +239,13 @@ class _Explainer:
             statement = select(m.name, m.entity_id).where(m.name.in_(batch), m.entity_id != self.entity.entity_id).distinct()
             for name, entity_id in self.connection.execute(statement):
                 shared[entity_id].add(name)
-        found = sorted(entities.load(self.connection, sorted(shared)), key=lambda e: (-e.mentions, e.name, e.entity_id))
-        if len(found) > ROWS:
-            self.left_out["others"] = len(found) - ROWS
+        bearers = sorted(entities.load(self.connection, sorted(shared)), key=lambda e: (-e.mentions, e.name, e.entity_id))
+        if len(bearers) > ROWS:
+            self.left_out["others"] = len(bearers) - ROWS
         theirs: dict[str, set[Part]] = defaultdict(set)
-        for member in entities.members_of(self.connection, [e.entity_id for e in found[:ROWS]]):
+        for member in entities.members_of(self.connection, [e.entity_id for e in bearers[:ROWS]]):
             theirs[member.entity_id].add((member.document, member.name))
-        for e in found[:ROWS]:
+        for e in bearers[:ROWS]:
             why = self._why_apart(e, theirs[e.entity_id], known, stored) or _NOT_ENOUGH
             names = tuple(sorted(self.quotes.spelled(shared[e.entity_id])))
             yield Other(e.entity_id, e.name, e.type, e.wikidata_id, e.registry_id, e.mentions, names, why)

@@ -34,17 +34,17 @@ def same_or_different(engine: Engine, kind: str, a: str, b: str, note: str, who:
         if left == right:
             raise WrongUse(f"{a!r} and {b!r} are the same name; name a document with each (NAME @ DOCUMENT), or use `polyonym split`.")
         ids = [{e.wikidata_id for e in _entities_of(connection, r) if e.wikidata_id} for r in (left, right)]
-        if kind == "same" and all(len(found) == 1 for found in ids) and ids[0] != ids[1]:
+        if kind == "same" and all(len(items) == 1 for items in ids) and ids[0] != ids[1]:
             raise WrongUse(
                 f"{a!r} is linked to {min(ids[0])} and {b!r} to {min(ids[1])}: two Wikidata items are never one thing. Correct a link first: polyonym judge link NAME QID|none"
             )
         judgement = Judgement(kind, left, (right,), "", note, who, when)
         before = _impossible(connection)
         _keep(connection, judgement)
-        for other, told in _impossible(connection).items():
+        for other, reason in _impossible(connection).items():
             if other not in before:
                 raise WrongUse(
-                    f"{a!r} and {b!r} cannot be judged {kind}: nothing of {other.judgement} ({other}) could be obeyed. {told}. Correct what "
+                    f"{a!r} and {b!r} cannot be judged {kind}: nothing of {other.judgement} ({other}) could be obeyed. {reason}. Correct what "
                     "tells them apart first (the registry, or polyonym judge link NAME QID|none), or name a document with each: NAME @ DOCUMENT."
                 )
     return judgement
@@ -58,8 +58,8 @@ def _impossible(connection: Connection) -> dict[Judgement, str]:
 def unobeyed(connection: Connection, made: Iterable[Judgement]) -> dict[str, tuple[str, ...]]:
     """For each of these judgements that is not obeyed everywhere, by id, what stands against it, in words. Entities must be up to date."""
     known = judgements.load(connection)
-    found = {j: o.told for j, o in obstacles(connection, known).items()} | linked_by_others(connection, known)
-    return {j.judgement: found[j] for j in made if j in found}
+    hindered = {j: o.told for j, o in obstacles(connection, known).items()} | linked_by_others(connection, known)
+    return {j.judgement: hindered[j] for j in made if j in hindered}
 
 
 def link(engine: Engine, name: str, item: str, note: str, who: str, when: str) -> Judgement:
@@ -100,12 +100,12 @@ def rename(engine: Engine, entity: str, name: str, note: str, who: str, when: st
 def undo(engine: Engine, judgement_id: str) -> Judgement:
     """Take a judgement back; returns it. Raises WrongUse when there is none of this id."""
     with engine.begin() as connection:
-        found = next((j for j in judgements.load(connection) if j.judgement == judgement_id), None)
-        if found is None:
+        judgement = next((j for j in judgements.load(connection) if j.judgement == judgement_id), None)
+        if judgement is None:
             raise WrongUse(f"There is no judgement {judgement_id!r}. `polyonym judgements` lists them.")
         judgements.forget(connection, judgement_id)
-        _mark(connection, found)
-    return found
+        _mark(connection, judgement)
+    return judgement
 
 
 def take_in(engine: Engine, new: Sequence[Judgement]) -> int:
@@ -131,8 +131,8 @@ def remove(engine: Engine, what: str) -> Removed:
     Raises WrongUse when there is none of this name.
     """
     with engine.begin() as connection:
-        held = sources.remembered(connection)
-        root = next((s.root for s in held if what.rstrip("/") in (s.root, s.root.rstrip("/"))), None)
+        known = sources.remembered(connection)
+        root = next((s.root for s in known if what.rstrip("/") in (s.root, s.root.rstrip("/"))), None)
         if root is not None:
             names = documents.of_source(connection, root)
             sources.forget(connection, root)
@@ -192,12 +192,12 @@ def _mentions_of(connection: Connection, text: str, own: set[str]) -> list[Refer
     span = _SPAN.fullmatch(text)
     document = span["document"] if span else text
     belongs = {m.name: m.entity_id for m in entities.load_memberships(connection, [document])}
-    found = [m for m in document_names.load_mentions(connection, [document]) if belongs.get(m.name) in own]
+    meant = [m for m in document_names.load_mentions(connection, [document]) if belongs.get(m.name) in own]
     if span:
-        found = [m for m in found if (m.start, m.end) == (int(span["start"]), int(span["end"]))]
-    if not found:
+        meant = [m for m in meant if (m.start, m.end) == (int(span["start"]), int(span["end"]))]
+    if not meant:
         raise WrongUse(f"{text!r} is no mention of this entity. `polyonym explain` shows its mentions as DOCUMENT:START-END.")
-    return [Reference(judgements.whole_name(m.name), document, m.ordinal) for m in found]
+    return [Reference(judgements.whole_name(m.name), document, m.ordinal) for m in meant]
 
 
 def _forget_rivals(connection: Connection, judgement: Judgement) -> None:

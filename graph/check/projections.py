@@ -33,11 +33,11 @@ def check_graph(engine: Engine, store: GraphStore, home: str) -> list[Finding]:
             return [Finding("graph", f"store damaged: {error}")]
 
 
-def check_index(name: str, wanted: Mapping[str, str], held: Callable[[], Mapping[str, str]]) -> list[Finding]:
+def check_index(name: str, wanted: Mapping[str, str], holdings: Callable[[], Mapping[str, str]]) -> list[Finding]:
     """A vector index, id to content hash, against what it should hold; `held` may raise Damaged."""
     where = f"index {name}"
     try:
-        holds = held()
+        holds = holdings()
     except Damaged as error:
         return [Finding(where, f"index damaged: {error}")]
     return [
@@ -63,21 +63,21 @@ def _compare_graph(connection: Connection, store: GraphStore) -> list[Finding]:
 
 def _compare_kind(connection: Connection, store: GraphStore, kind: NodeKind | EdgeKind, different: list[Finding]) -> int:
     """How many of a kind there should be; what differs is added to `different`."""
-    held: dict[str, str] = {}
+    there: dict[str, str] = {}
     twice: list[str] = []
     for properties in store.read(kind):
         id_ = properties["id"] if isinstance(kind, NodeKind) else edge_id(kind, properties)
-        if id_ in held:
+        if id_ in there:
             twice.append(id_)
-        held[id_] = properties_hash(properties)
+        there[id_] = properties_hash(properties)
     missing, other, count = [], [], 0
     for item in wanted(connection, kind):
         count += 1
-        hash_ = held.pop(item.id, None)
+        hash_ = there.pop(item.id, None)
         if hash_ is None:
             missing.append(item.id)
         elif hash_ != item.hash:
             other.append(item.id)
-    for what, ids in (("missing", missing), (TOO_MANY, sorted(held)), ("stored twice", sorted(twice)), (OTHER, other)):
+    for what, ids in (("missing", missing), (TOO_MANY, sorted(there)), ("stored twice", sorted(twice)), (OTHER, other)):
         different += findings("graph", f"{kind.name} {what}", ids)
     return count

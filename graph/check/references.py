@@ -61,12 +61,12 @@ def loose_ends(connection: Connection) -> Iterator[Finding]:
 
 def _unsummarised(connection: Connection) -> list[str]:
     """The communities that have no summary although there are sentences about them."""
-    held = load_summaries(connection)
+    summarised = load_summaries(connection)
     divided = load_partition(connection).communities
-    if all(c.community_id in held for c in divided):
+    if all(c.community_id in summarised for c in divided):
         return []
     chosen = extract(divided, read_candidates(connection, divided))
-    return sorted(i for i, picks in chosen.items() if picks and i not in held)
+    return sorted(i for i, picks in chosen.items() if picks and i not in summarised)
 
 
 def _without(column: ColumnElement[str], target: ColumnElement[str]) -> Select[str]:

@@ -24,8 +24,10 @@ _AT_ONCE = 200
 
 def altered_documents(connection: Connection) -> set[str]:
     """The documents whose text, title, language or metadata is not what was read."""
-    held = documents_table.digests(connection)
-    return {d.document for batch in _batches(held) for d in documents_table.load(connection, batch) if d.digest != held[d.document][0]}
+    digests = documents_table.digests(connection)
+    return {
+        d.document for batch in _batches(digests) for d in documents_table.load(connection, batch) if d.digest != digests[d.document][0]
+    }
 
 
 def unsound_documents(connection: Connection, altered: Collection[str]) -> set[str]:

@@ -40,45 +40,45 @@ class Error:
 
 def errors_of(matched: Matched) -> list[Error]:
     """All errors, the dearest first."""
-    found = [span for span in sorted(matched.gold) if span in matched.ours]
-    return sorted([*_misplaced(matched, found), *_mislinked(matched, found)], key=lambda e: (-e.cost, e.kind, e.id))
+    met = [span for span in sorted(matched.gold) if span in matched.ours]
+    return sorted([*_misplaced(matched, met), *_mislinked(matched, met)], key=lambda e: (-e.cost, e.kind, e.id))
 
 
-def _misplaced(matched: Matched, found: Sequence[Span]) -> Iterator[Error]:
-    key = {span: matched.gold[span].key for span in found}
-    node = {span: matched.ours[span].entity_id for span in found}
+def _misplaced(matched: Matched, met: Sequence[Span]) -> Iterator[Error]:
+    key = {span: matched.gold[span].key for span in met}
+    node = {span: matched.ours[span].entity_id for span in met}
     for kind, whole, part in (("missed merge", key, node), ("false merge", node, key)):
-        held: dict[str, list[Span]] = defaultdict(list)
-        for span in found:
-            held[whole[span]].append(span)
-        for id_, spans in held.items():
+        inside: dict[str, list[Span]] = defaultdict(list)
+        for span in met:
+            inside[whole[span]].append(span)
+        for id_, spans in inside.items():
             if len({part[span] for span in spans}) > 1:
                 parts = _parts(matched, spans, part)
                 yield Error(kind, id_, _text(matched, spans), len(spans) - parts[0].mentions, parts[:_SHOWN_PARTS])
 
 
-def _mislinked(matched: Matched, found: Sequence[Span]) -> Iterator[Error]:
+def _mislinked(matched: Matched, met: Sequence[Span]) -> Iterator[Error]:
     wrong: dict[str, list[Span]] = defaultdict(list)
     unlinked: dict[str, list[Span]] = defaultdict(list)
-    for span in found:
+    for span in met:
         true, link = matched.gold[span], matched.ours[span].link
         if link and link != true.key:
             wrong[link].append(span)
         elif not link and true.has_item:
             unlinked[true.key].append(span)
     missing = {key: spans for key, spans in unlinked.items() if any(matched.ours[span].candidate for span in spans)}
-    keys = {span: matched.gold[span].key for span in found}
-    candidates = {span: matched.ours[span].candidate or "" for span in found}
+    keys = {span: matched.gold[span].key for span in met}
+    candidates = {span: matched.ours[span].candidate or "" for span in met}
     for kind, groups, part in (("wrong link", wrong, keys), ("missing link", missing, candidates)):
         for id_, spans in groups.items():
             yield Error(kind, id_, _text(matched, spans), len(spans), _parts(matched, spans, part)[:_SHOWN_PARTS])
 
 
 def _parts(matched: Matched, spans: Iterable[Span], part: Mapping[Span, str]) -> tuple[Part, ...]:
-    held: dict[str, list[Span]] = defaultdict(list)
+    by_part: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
-        held[part[span]].append(span)
-    made = [Part(id_, _text(matched, inside), len(inside), *inside[0]) for id_, inside in held.items()]
+        by_part[part[span]].append(span)
+    made = [Part(id_, _text(matched, inside), len(inside), *inside[0]) for id_, inside in by_part.items()]
     return tuple(sorted(made, key=lambda p: (-p.mentions, p.id)))
 
 

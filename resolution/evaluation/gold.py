@@ -68,7 +68,7 @@ def read_gold(path: Path) -> list[GoldDocument]:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise WrongUse(f"The gold set {path} cannot be read: {error.strerror}.") from error
-    held: dict[str, GoldDocument] = {}
+    documents: dict[str, GoldDocument] = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -77,19 +77,19 @@ def read_gold(path: Path) -> list[GoldDocument]:
                 form = "{doc_id, text, mentions: [{start, end, text, qid}]}"
                 what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
                 raise WrongUse(f"The gold set {path}, line {number}, is not of the form {form}: {what}.") from error
-            if document.doc_id in held:
+            if document.doc_id in documents:
                 raise WrongUse(f"The gold set {path}, line {number}: the document {document.doc_id!r} stands in it already.")
-            held[document.doc_id] = document
-    if not any(d.judged_mentions for d in held.values()):
+            documents[document.doc_id] = document
+    if not any(d.judged_mentions for d in documents.values()):
         raise WrongUse(f"The gold set {path} holds no mentions that are judged.")
-    return list(held.values())
+    return list(documents.values())
 
 
 def _gold_document(row: Mapping[str, Any]) -> GoldDocument:
     text = str(row["text"])
     start, end = row.get("evaluation_span") or (0, len(text))
-    found = tuple(_gold_mention(m, text) for m in row["mentions"])
-    return GoldDocument(str(row["doc_id"]), text, (int(start), int(end)), found, str(row.get("title") or ""))
+    mentions = tuple(_gold_mention(m, text) for m in row["mentions"])
+    return GoldDocument(str(row["doc_id"]), text, (int(start), int(end)), mentions, str(row.get("title") or ""))
 
 
 def _gold_mention(row: Mapping[str, Any], text: str) -> GoldMention:

@@ -54,36 +54,36 @@ def scores_of(documents: int, matched: Matched) -> Scores:
     """The figures for so many gold documents."""
     gold, ours = matched.gold, matched.ours
     # The order of the gold set is kept throughout: it decides the last digit of the sums.
-    found = {span: m.key for span, m in gold.items() if span in ours}
-    node = {span: ours[span].entity_id for span in found}
-    majority = _majority(found, node)
-    mixed = Counter(entity_id for entity_id, _ in {(node[span], key) for span, key in found.items()})
+    met = {span: m.key for span, m in gold.items() if span in ours}
+    node = {span: ours[span].entity_id for span in met}
+    majority = _majority(met, node)
+    mixed = Counter(entity_id for entity_id, _ in {(node[span], key) for span, key in met.items()})
     scores = Scores(
         documents=documents,
         gold_mentions=len(gold),
         mentions=matched.inside,
-        found=len(found) / len(gold),
-        exact=len(found) / matched.inside,
-        gold_entities=len(set(found.values())),
+        found=len(met) / len(gold),
+        exact=len(met) / matched.inside,
+        gold_entities=len(set(met.values())),
         nodes=len(majority),
-        b3=_b_cubed(found, node),
-        pair=_pairwise(found, node),
+        b3=_b_cubed(met, node),
+        pair=_pairwise(met, node),
         redundant=(len(majority) - len(set(majority.values()))) / len(majority),
         fused=sum(n > 1 for n in mixed.values()) / len(majority),
     )
     if not any(m.has_item for m in gold.values()):
         return scores
     made = {span: m.link for span, m in ours.items() if m.link}
-    linked = [span for span in found if ours[span].link]
+    linked = [span for span in met if ours[span].link]
     right = sum(span in gold and gold[span].key == link for span, link in made.items())
-    sure = sorted(found, key=lambda span: (-ours[span].confidence, span))[: round(_SURE_SHARE * len(found))]
+    sure = sorted(met, key=lambda span: (-ours[span].confidence, span))[: round(_SURE_SHARE * len(met))]
     precision, recall = right / len(made) if made else 0.0, right / len(gold)
     return replace(
         scores,
-        accuracy=sum(ours[span].candidate == key for span, key in found.items()) / len(found),
-        wrong80=sum(ours[span].candidate != found[span] for span in sure) / max(1, len(sure)),
-        linked=len(linked) / len(found),
-        wrong=sum(ours[span].link != found[span] for span in linked) / len(linked) if linked else 0.0,
+        accuracy=sum(ours[span].candidate == key for span, key in met.items()) / len(met),
+        wrong80=sum(ours[span].candidate != met[span] for span in sure) / max(1, len(sure)),
+        linked=len(linked) / len(met),
+        wrong=sum(ours[span].link != met[span] for span in linked) / len(linked) if linked else 0.0,
         link=(precision, recall, _f1(precision, recall)),
     )
 
@@ -113,7 +113,7 @@ def _pairs(sizes: Iterable[int]) -> int:
 
 def _majority(gold: Mapping[Span, str], node: Mapping[Span, str]) -> dict[str, str]:
     """For each node the gold entity that most of its mentions name; ties go to the alphabet."""
-    held: dict[str, Counter[str]] = defaultdict(Counter)
+    keys: dict[str, Counter[str]] = defaultdict(Counter)
     for span, entity_id in node.items():
-        held[entity_id][gold[span]] += 1
-    return {entity_id: min(counts, key=lambda key: (-counts[key], key)) for entity_id, counts in held.items()}
+        keys[entity_id][gold[span]] += 1
+    return {entity_id: min(counts, key=lambda key: (-counts[key], key)) for entity_id, counts in keys.items()}

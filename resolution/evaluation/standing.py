@@ -93,9 +93,9 @@ def _verdicts(connection: Connection) -> Counter[str]:
     if spoken:
         c = links.c
         statement = select(c.document, c.name, c.candidate, c.confidence, c.wikidata_id, c.registry_id, c.verdict).where(c.name.in_(spoken))
-        held = [Link(*row) for row in connection.execute(statement)]
-        counts.subtract(link.verdict for link in held)
-        counts.update(link.verdict for link in judgements.judged_links(known, held))
+        made = [Link(*row) for row in connection.execute(statement)]
+        counts.subtract(link.verdict for link in made)
+        counts.update(link.verdict for link in judgements.judged_links(known, made))
     return counts
 
 

@@ -170,13 +170,13 @@ def from_json(row: Any) -> Judgement:
 
 def _reference(row: Mapping[str, Any]) -> Reference:
     """Read a reference. Raises TypeError or ValueError when it is none."""
-    found = Reference(**{**row, "also": tuple(row.get("also", ()))})
+    reference = Reference(**{**row, "also": tuple(row.get("also", ()))})
     kinds = {"name": str, "document": str | None, "ordinal": int | None, "item": str | None}
-    if odd := [k for k, kind in kinds.items() if not isinstance(getattr(found, k), kind)]:
-        raise ValueError(f"the {odd[0]} {getattr(found, odd[0])!r} is of the wrong type")
-    if not found.name or not all(isinstance(d, str) for d in found.also):
+    if odd := [k for k, kind in kinds.items() if not isinstance(getattr(reference, k), kind)]:
+        raise ValueError(f"the {odd[0]} {getattr(reference, odd[0])!r} is of the wrong type")
+    if not reference.name or not all(isinstance(d, str) for d in reference.also):
         raise ValueError("a name is empty, or a document's name is no text")
-    return found
+    return reference
 
 
 def spoken_of(judgement: Judgement) -> list[Reference]:
@@ -274,12 +274,12 @@ def keys_by_name(known: Iterable[Judgement]) -> dict[str, set[str]]:
 
 def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Reference]]]:
     """For every name that is judged different from something, the references to it, each with what it is different from."""
-    found: dict[str, list[tuple[Reference, Reference]]] = defaultdict(list)
+    of_name: dict[str, list[tuple[Reference, Reference]]] = defaultdict(list)
     for judgement in known:
         if judgement.kind == "different":
             for a, b in permutations((judgement.subject, judgement.others[0])):
-                found[a.name].append((a, b))
-    return found
+                of_name[a.name].append((a, b))
+    return of_name
 
 
 def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:

@@ -22,13 +22,13 @@ def with_splits(
         members[mention.name].append(mention)
     before = {n.name: n for n in names}
     result = []
-    for name, held in sorted(members.items()):
-        found = [at[m.start, m.end] for m in held]
-        surfaces, labels = (dict(sorted(Counter(x).items())) for x in ((m.name for m in found), (m.label for m in found)))
-        spans = tuple((m.start, m.end) for m in held)
+    for name, part in sorted(members.items()):
+        own = [at[m.start, m.end] for m in part]
+        surfaces, labels = (dict(sorted(Counter(x).items())) for x in ((m.name for m in own), (m.label for m in own)))
+        spans = tuple((m.start, m.end) for m in part)
         if name not in before:
-            result.append(DocumentName(held[0].document, name, name, surfaces, labels, "split by a person", spans))
-        elif len(held) == before[name].count:
+            result.append(DocumentName(part[0].document, name, name, surfaces, labels, "split by a person", spans))
+        elif len(part) == before[name].count:
             result.append(before[name])
         else:
             rest = replace(before[name], surfaces=surfaces, labels=labels)

@@ -34,7 +34,7 @@ def abbreviates(short: str, surfaces: Iterable[str]) -> bool:
 def initials(surface: str) -> set[str]:
     """The initials of a name's words: of all, without small words, with and without a legal form or a leading country; of one word
     with capitals inside, its capitals."""
-    found = set()
+    made = set()
     for form in (surface, normalise(surface)):
         tokens = [t for t in re.split(r"[\s\-/]+", form.replace(".", ". ")) if squash(t)]
         if tokens and tokens[0].lower() in ("the", "a", "an"):
@@ -45,7 +45,7 @@ def initials(surface: str) -> set[str]:
         for size in (1, 2):
             if len(tokens) > size + 1 and " ".join(tokens[:size]).lower() in places().names:
                 variants += [v[size:] for v in variants[:2]]
-        found |= {"".join(squash(t)[0] for t in v) for v in variants if len(v) > 1}
+        made |= {"".join(squash(t)[0] for t in v) for v in variants if len(v) > 1}
     if " " not in surface and (capitals := re.findall(r"[A-Z](?=[a-z])", surface)) and len(capitals) > 1:
-        found.add("".join(capitals).lower())
-    return found
+        made.add("".join(capitals).lower())
+    return made

@@ -1,5 +1,6 @@
 """Commands that ask how good the graph is: the audit, the check, and fitting the weights of linking."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -198,8 +199,11 @@ def calibrate(
             read_gold(path)  # says what is wrong with a set before minutes go into the others
         fitted = fit(calibration.examples(gold, it.settings), knowledge.sources, _version(output))
         others = {}
+        named = Counter(path.name for path in try_on or [])
         for path in try_on or []:
-            others[path.name] = calibration.curve(calibration.examples([path], it.settings), knowledge.sources, fitted.weights)
+            others[path.name if named[path.name] == 1 else str(path)] = calibration.curve(
+                calibration.examples([path], it.settings), knowledge.sources, fitted.weights
+            )
     finally:
         knowledge.close()
     if output:

@@ -11,6 +11,7 @@ from polyonym.flows.home.home import Home
 from polyonym.flows.home.settings import Settings
 from polyonym.flows.inspect.calibration import curve, examples
 from polyonym.ingest.errors import WrongUse
+from polyonym.resolution.evaluation.calibration import Fitted
 from polyonym.resolution.linking.candidates import Item
 from polyonym.resolution.linking.knowledge_base import build
 from polyonym.resolution.linking.ranking import load_weights
@@ -91,3 +92,19 @@ def test_a_set_to_try_the_weights_on_is_looked_at_before_the_fit(tmp_path: Path,
     monkeypatch.setattr("polyonym.flows.inspect.calibration.examples", lambda *_: pytest.fail("the fit began"))
     words = ["calibrate", str(gold_set(tmp_path, "a", TEXT, KEYS)), "--try-on", str(tmp_path / "nope.jsonl"), "--home", str(home.path)]
     assert "nope.jsonl cannot be read" in str(CliRunner().invoke(app, words).exception)
+
+
+def test_two_sets_of_one_name_to_try_the_weights_on_are_both_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path / "home")
+    home.make(Settings()).dispose()
+    build(home.knowledge_base, [Item("Q64", "Berlin")], "test")
+    monkeypatch.setattr("polyonym.flows.inspect.calibration.examples", lambda paths, _: paths)
+    monkeypatch.setattr("polyonym.flows.inspect.calibration.curve", lambda tried, *_: (float(tried[0].parent.name), []))
+    monkeypatch.setattr("polyonym.resolution.evaluation.calibration.fit", lambda *_: Fitted(load_weights(), 0.5, 0.5, 1, []))
+    files = []
+    for folder in ("0.25", "0.75"):
+        (tmp_path / folder).mkdir()
+        files.append(str(gold_set(tmp_path / folder, "gold", TEXT, KEYS)))
+    tries = [word for file in files for word in ("--try-on", file)]
+    told = CliRunner().invoke(app, ["calibrate", files[0], *tries, "--home", str(home.path), "--json"])
+    assert {name: row["accuracy"] for name, row in json.loads(told.stdout)["tried_on"].items()} == {files[0]: 0.25, files[1]: 0.75}

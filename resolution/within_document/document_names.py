@@ -37,7 +37,7 @@ class Mention(Protocol):
 
 @dataclass(frozen=True)
 class MentionName:
-    """Under which name of its document a mention goes, and as the how-manieth mention of that name (from 0, in reading order)."""
+    """The name of its document that a mention goes under, and its 0-based index among the mentions of that name, in reading order."""
 
     document: str
     start: int

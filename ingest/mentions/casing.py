@@ -81,7 +81,7 @@ def _run(run: re.Match[str]) -> str:
     return _WORD.sub(lambda w: _capital(w.group()), run.group())
 
 
-def _sentence(line: str, words: Sequence[re.Match[str]], least: float = 0.0) -> str:
+def _sentence(line: str, words: Sequence[re.Match[str]], least: float = 0.5) -> str:
     """The line with capitals for names and for the first words of sentences."""
     names = _Names(line, words, least)
     in_capitals = line.isupper()
@@ -179,11 +179,18 @@ class _Names:
     def _offices(self, i: int) -> None:
         """ "Finance Ministry", "Wall Street", "Department of Energy", "Securities and Exchange Commission"."""
         if self._words[i + 1] in word_list("always_last") and self._beside[i] and self._may_be_part(i):
-            first = i - 1 if i > 0 and self._beside[i - 1] and self._may_be_part(i - 1) and self.ratios[i - 1] < _VERB - 1 else i
+            first = i - 1 if i > 0 and self._beside[i - 1] and self._may_be_part(i - 1) and self.ratios[i - 1] < _SELDOM_NAME else i
             self.is_name[first : i + 2] = [True] * (i + 2 - first)
         of = _OF.match(self._line, self._at[i].end())
         if self._words[i] in word_list("head") and of and of.end() == self._at[i + 2].start() and self._may_be_part(i + 2):
             self.is_name[i] = self.is_name[i + 2] = True
+            if (
+                i + 4 < len(self._at)
+                and self._words[i + 3] == "And"
+                and all(self._beside[i + 2 : i + 4])
+                and self.ratios[i + 4] < _VERB - 0.8
+            ):
+                self.is_name[i + 4] = True
         if (
             i + 3 < len(self._at)
             and self._words[i + 1] == "And"

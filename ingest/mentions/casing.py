@@ -226,7 +226,8 @@ def _ratio(word: str) -> float:
 def _capital(letters: str) -> str:
     if letters in _cases()[1] and letters.capitalize() not in word_list("title") | word_list("legal_capital"):
         return letters
-    return letters[0].upper() + _lower(letters[1:]) if letters.isupper() else letters[0].upper() + letters[1:]
+    first = letters[0].upper() if len(letters[0].upper()) == 1 else letters[0]
+    return first + (_lower(letters[1:]) if letters.isupper() else letters[1:])
 
 
 def _lower(letters: str) -> str:

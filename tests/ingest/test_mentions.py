@@ -361,6 +361,11 @@ def test_true_casing_moves_no_character(text):
     assert cased.upper() == text.upper()
 
 
+def test_true_casing_leaves_letters_that_have_no_single_capital():
+    headline = "ßa Buys Land From Straße Works In Court Case"
+    assert len(true_case(headline)) == len(headline)
+
+
 def test_headlines_in_title_case_are_written_as_sentences():
     assert true_case("Ford Buys More Land From Chrysler After Court Case") == "Ford buys more land from Chrysler after court case"
     assert true_case("Ford Buys More Land From Chrysler After Court Case.") == "Ford buys more land from Chrysler after court case."

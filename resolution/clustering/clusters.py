@@ -27,6 +27,7 @@ from polyonym.resolution.names.persons import (
     PersonParts,
     given_keys,
     is_given_name,
+    is_initial,
     is_surname,
     may_be_one_person,
     person_parts,
@@ -105,6 +106,12 @@ def firm_type(unit: Unit) -> str:
     return "OTHER"
 
 
+def _is_short(name: str) -> bool:
+    """Whether a name is no full name: one word, or a surname behind an initial."""
+    parts = person_parts(name)
+    return " " not in name or (parts is not None and is_initial(parts.given[0]))
+
+
 class _Block:
     """One block while it is solved."""
 
@@ -143,8 +150,8 @@ class _Block:
             self._demonyms()
 
     def _same_addresses(self) -> None:
-        """Whoever writes from one address. A bare first name or surname that an address makes clear is settled by it: it says nothing of
-        those who bear it elsewhere.
+        """Whoever writes from one address. A first name, a surname or initials that an address makes clear are settled by it: they say
+        nothing of those who bear them elsewhere.
         """
         by_address: dict[str, list[int]] = {}
         for i, u in enumerate(self.units):
@@ -155,8 +162,8 @@ class _Block:
             if len(members) == 1 or not may_be_one(heads):
                 continue
             self._join(min(heads, key=lambda h: (-len(h), h)), members, "same e-mail address", {"address": address})
-            bare = {h for h in heads if " " not in h and any(" " in other for other in heads)}
-            for head in bare:
+            short = {h for h in heads if _is_short(h)}
+            for head in sorted(short) if len(short) < len(heads) else ():
                 settled = {i for i in members if self.units[i].head == head}
                 self.heads[head] = [i for i in self.heads[head] if i not in settled]
         self.heads = {head: members for head, members in self.heads.items() if members}

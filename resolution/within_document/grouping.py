@@ -97,6 +97,7 @@ class Grouping:
         self.in_order = _in_reading_order(names.values())
         self.people = [(n, parts) for n in self.in_order if (parts := n.person)]
         self.is_person = {n.name for n, _ in self.people}
+        self.addresses = {n.name: frozenset(addresses_of(text, n.spans)) for n in self.in_order} if "@" in text else {}
         self._by_beginning: dict[str, list[Name]] = defaultdict(list)
         self._by_end: dict[str, list[Name]] = defaultdict(list)
         for n in self.in_order:
@@ -122,9 +123,19 @@ class Grouping:
         return (n for n in self.in_order if n.owner is None)
 
     def attach(self, short: Name, owner: Name, rule: str, *evidence: Span) -> None:
-        if short.owner is None and self.root(owner.name) != short.name:
-            short.owner, short.rule = owner.name, rule
-            short.evidence = evidence or (short.spans[0], owner.spans[0])
+        """Put a name under another one, unless it has one, or each has an e-mail address of its own: "Karin <…>" is not the Karin Holm
+        beside whom another address stands.
+        """
+        root = self.root(owner.name)
+        if short.owner is not None or root == short.name:
+            return
+        if self.addresses:
+            mine, theirs = self.addresses[short.name], self.addresses[root]
+            if mine and theirs and mine.isdisjoint(theirs):
+                return
+            self.addresses[root] = mine | theirs
+        short.owner, short.rule = owner.name, rule
+        short.evidence = evidence or (short.spans[0], owner.spans[0])
 
     def attach_to_best(self, short: Name, owners: Iterable[Name], rule: str) -> None:
         """To the only owner, or of several to the one with most mentions, then the first."""
@@ -597,7 +608,7 @@ def _coreferent(g: Grouping, chains: Sequence[Sequence[Span]]) -> None:
 def _addresses(g: Grouping) -> None:
     """Names beside one e-mail address, under the longest of them."""
     beside: defaultdict[str, list[Name]] = defaultdict(list)
-    for name in g.in_order:
+    for name in g.in_order if g.addresses else ():
         for address in addresses_of(g.text, name.spans):
             beside[address].append(name)
     for _, names in sorted(beside.items()):

@@ -77,6 +77,28 @@ def test_one_address_inside_a_document(make_place: MakePlace) -> None:
     assert nodes(place) == {frozenset({("a.txt", "KH"), ("a.txt", "Karin Holm")})}
 
 
+def test_a_first_name_with_an_address_is_nobody_beside_whom_another_one_stands(make_place: MakePlace) -> None:
+    place = make_place(names={"Acme": "ORG"}, fast=True)
+    place.write({"a.eml": "From: Karin <karin.holm@example.org>\nTo: Karin Berg <karin.berg@example.org>\n\nSo be it.\n"})
+    place.write({"b.eml": mail("Karin Holm <karin.holm@example.org>"), "c.eml": mail("Karin Berg <karin.berg@example.org>")})
+    place.ingest()
+    assert nodes(place) == {
+        frozenset({("a.eml", "Karin"), ("b.eml", "Karin Holm")}),
+        frozenset({("a.eml", "Karin Berg"), ("c.eml", "Karin Berg")}),
+    }
+
+
+def test_initials_that_addresses_make_clear_join_nobody(make_place: MakePlace) -> None:
+    place = make_place(names={"Acme": "ORG"}, fast=True)
+    people = {"paul": "Paul Dumont", "peter": "Peter Dumont"}
+    for login, name in people.items():
+        for sender in (name, "P. Dumont", name.split()[0]):
+            place.write({f"{login} {sender.replace('.', '')}.eml": mail(f"{sender} <{login}@example.org>")})
+    place.ingest()
+    names = [sorted(text for _, text in node) for node in nodes(place)]
+    assert sorted(names) == [["P. Dumont", "Paul", "Paul Dumont"], ["P. Dumont", "Peter", "Peter Dumont"]]
+
+
 @pytest.mark.parametrize(
     ("names", "one"),
     [

@@ -18,10 +18,14 @@ from polyonym.flows.inspect import overview
 from polyonym.ingest.mentions.gazetteer import Matcher, read_patterns
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.store import stage_marks
-from polyonym.ingest.store.tables import batched
+from polyonym.ingest.text import documents
 from polyonym.ingest.text.embedding import Embedder
 
 DOCUMENTS_AT_ONCE = 200
+CHARACTERS_AT_ONCE = 5_000_000
+"""Of the long texts in a batch: a text longer than this is a batch of its own."""
+LONG = 50_000
+"""Characters from which a text counts as long."""
 
 
 def now() -> str:
@@ -131,4 +135,13 @@ def out_of_date(run: Run, stage: str, keys: Mapping[str, str]) -> list[Batch]:
     """The documents for which a stage has to be done, in batches."""
     with run.engine.connect() as connection:
         todo = stage_marks.outdated(connection, stage, keys)
-    return [Batch(n, names, {d: keys[d] for d in names}) for n, names in enumerate(batched(todo, DOCUMENTS_AT_ONCE), 1)]
+        long = documents.long_texts(connection, LONG) if todo else {}
+    batches: list[list[str]] = []
+    characters = 0
+    for document in todo:
+        characters += long.get(document, 0)
+        if not batches or len(batches[-1]) == DOCUMENTS_AT_ONCE or characters > CHARACTERS_AT_ONCE:
+            batches.append([])
+            characters = long.get(document, 0)
+        batches[-1].append(document)
+    return [Batch(n, names, {d: keys[d] for d in names}) for n, names in enumerate(batches, 1)]

@@ -1,5 +1,6 @@
 """Chunks: the pieces of a document that are embedded, shown and cited."""
 
+import re
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,10 @@ CountTokens = Callable[[Sequence[str]], list[int]]
 
 _WIDEST_TOKEN = 20
 """Characters that count as one token at least: a tokenizer may take a megabyte without a space for one unknown word."""
+
+_WINDOW = 20_000
+"""Characters of a piece that are divided into words at once."""
+_BLANK = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ def chunk(document: Document, count_tokens: CountTokens, limit: int, overlap: in
     chunks are about equally long.
     """
     spans = sentences(document.text, document.language)
-    counts = count_tokens([document.text[start:end] for start, end in spans])
+    widest = limit * _WIDEST_TOKEN  # what is longer is cut in any case
+    counts = count_tokens([document.text[start:end] if end - start <= widest else "" for start, end in spans])
     made: list[Chunk] = []
     seen: dict[str, int] = {}
     for segment in _segments(document.text, spans, counts):
@@ -111,6 +117,10 @@ def _cut(text: str, piece: _Piece, count_tokens: CountTokens, limit: int) -> Ite
     if not _too_long(piece, limit):
         yield piece
         return
+    if piece.end - piece.start > 2 * _WINDOW:
+        for window in _windows(text, piece, count_tokens):
+            yield from _cut(text, window, count_tokens, limit)
+        return
     words: list[Span] = []
     position = piece.start
     for word in text[piece.start : piece.end].split():
@@ -131,6 +141,17 @@ def _cut(text: str, piece: _Piece, count_tokens: CountTokens, limit: int) -> Ite
         else:
             current = joined
     yield current
+
+
+def _windows(text: str, piece: _Piece, count_tokens: CountTokens) -> Iterator[_Piece]:
+    """A very long piece in parts that end where a word does, as far as words do end."""
+    start = piece.start
+    while start < piece.end:
+        end = min(start + _WINDOW, piece.end)
+        blank = _BLANK.search(text, end, min(end + _WINDOW // 2, piece.end)) if end < piece.end else None
+        end, after = blank.span() if blank else (end, end)
+        yield _Piece(start, end, count_tokens([text[start:end]])[0])
+        start = after
 
 
 def _halve(text: str, piece: _Piece, count_tokens: CountTokens, limit: int) -> Iterator[_Piece]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import orjson
-from sqlalchemy import Column, Connection, Index, Table, Text, select
+from sqlalchemy import Column, Connection, Index, Table, Text, func, select
 
 from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
 
@@ -115,6 +115,12 @@ def digests(connection: Connection) -> dict[str, tuple[str, str]]:
         r.document: (r.digest, r.language)
         for r in connection.execute(select(documents.c.document, documents.c.digest, documents.c.language))
     }
+
+
+def long_texts(connection: Connection, least: int) -> dict[str, int]:
+    """The documents with texts of so many characters or more, and how many."""
+    length = func.length(documents.c.text)
+    return {r.document: r.length for r in connection.execute(select(documents.c.document, length.label("length")).where(length >= least))}
 
 
 def rejections(connection: Connection) -> list[Rejection]:

@@ -95,7 +95,10 @@ class Embedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """How many tokens of the model each text has, special tokens not counted."""
-        return [len(e.ids) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        parts = (
+            texts[start : start + 1000] for start in range(0, len(texts), 1000)
+        )  # what is known of a token takes a hundred times its room
+        return [len(e.ids) for part in parts for e in self._tokenizer.encode_batch_fast(list(part), add_special_tokens=False)]
 
     def encode(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float32]:
         """Unit vectors, one row a text, shape (len(texts), dimension), fp32. `progress` is told how many more are done.

@@ -164,3 +164,18 @@ def test_a_document_s_chunks_replace_its_old_ones_and_no_others(tmp_path):
         assert chunks.texts(connection, [b[1].chunk]) == {b[1].chunk: b[1].text}
         assert chunks.contents(connection) == {c.chunk: c.content for c in [*new, *b]}
         assert isinstance(next(iter(chunks.load(connection))), Chunk)
+
+
+@pytest.mark.parametrize("text", ["word and " * 60_000, "x" * 300_000, "word, " * 20_000 + "y" * 100_000 + " end"])
+def test_a_text_without_ends_of_sentences_is_never_counted_whole(text):
+    longest = 0
+
+    def count(texts):
+        nonlocal longest
+        longest = max(longest, *map(len, texts), 0)
+        return count_words(texts)
+
+    made = chunk(document(text), count, 200)
+    assert longest <= 50_000
+    assert "".join("".join(c.text.split()) for c in made) == "".join(text.split())
+    assert all(text[c.start : c.end] == c.text for c in made)

@@ -127,7 +127,7 @@ MENTIONS = Stage(
     "mentions",
     "Finding mentions",
     after="",
-    code=("ingest/mentions", "ingest/text", "ingest/data"),
+    code=("ingest/mentions", "ingest/text", "ingest/data", "ingest/readers/columns.py"),
     for_all=_recognition,
     for_each=_recognised,
     do=extraction.mention_batch,

@@ -25,6 +25,7 @@ from polyonym.ingest.text.definitions import definitions, named_by
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.encoded import machine_spans
 from polyonym.ingest.text.passages import Passage, passages
+from polyonym.ingest.text.records import ROLE, fields
 from polyonym.ingest.text.sentences import Span, unaltered, viewed_sentences
 from polyonym.ingest.text.view import View, view_of
 
@@ -42,8 +43,9 @@ class Mention:
     `name` is the text as a reader sees it: on one line, divided words joined, without invisible characters (see ingest.text.view).
     `title` are the titles right before it, which are no part of it ("Mrs.", "former Prime Minister" without "former").
     `detectors` says who found it, sorted: "ner:PIPELINE" (a recogniser), "run" (proper-noun tags; "run:PIPELINE" of a second
-    pipeline), "address" (a display name before an e-mail address), "definition" (a term that the text defines), "repeat" (a name found elsewhere in the document), "surname" (of a
-    person found there), "pattern" (given by the user).
+    pipeline), "address" (a display name before an e-mail address), "definition" (a term that the text defines), "repeat" (a name found
+    elsewhere in the document), "surname" (of a person found there), "pattern" (given by the user), "column" (said by the name of a
+    table's column).
     """
 
     document: str
@@ -148,6 +150,7 @@ def find_mentions(
     finder.add_defined_terms()
     finder.add_repeats()
     finder.add_known_in_headlines(patterns)
+    finder.add_fields()
     return finder.result()
 
 
@@ -391,6 +394,21 @@ class _Finder:
         first = bisect_right(self._found, start, key=lambda f: f.end)
         last = bisect_left(self._found, end, key=lambda f: f.start)
         return self._found[first:last]
+
+    def add_fields(self) -> None:
+        """Of a table's row: values whose columns say what they hold are names as they stand, and what a person does is none."""
+        for field in fields(self._document):
+            start, end = self._view.seen(field.start, field.end)
+            others = self._overlapping(start, end)
+            if field.label == ROLE:
+                others = [o for o in others if (o.start, o.end) == (start, end) and "pattern" not in o.detectors]
+            elif field.label not in self._labels:
+                continue
+            for other in others:
+                self._remove(other)
+            if field.label != ROLE:
+                given = next((o.label for o in others if "pattern" in o.detectors and (o.start, o.end) == (start, end)), field.label)
+                self._insert(_Found(start, end, given, {"column"}.union(*(o.detectors for o in others))))
 
     def _insert(self, found: _Found) -> None:
         self._found.insert(bisect_left(self._found, found.start, key=lambda f: f.start), found)

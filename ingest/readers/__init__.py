@@ -22,6 +22,7 @@ __all__ = [
     "Unreadable",
     "format_of",
     "is_named_by_content",
+    "is_table",
     "read_file",
     "read_tables",
     "unsupported",
@@ -91,6 +92,11 @@ def format_of(name: str) -> str | None:
         path = path.with_suffix("")
     kind = _FORMATS.get(path.suffix) if path.suffix else None if packed else "txt"
     return None if packed and kind not in _GZIPPED else kind
+
+
+def is_table(name: str) -> bool:
+    """Whether a file of this name holds rows, each of which is a document."""
+    return format_of(name) in _TABLES
 
 
 def unsupported(name: str) -> str:

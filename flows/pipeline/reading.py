@@ -14,7 +14,7 @@ from polyonym.flows.home.settings import Settings, SourceSettings
 from polyonym.flows.pipeline.run import Run
 from polyonym.ingest import relations
 from polyonym.ingest.mentions import mentions
-from polyonym.ingest.readers import Layout, Read, ReaderOptions, Unreadable, is_named_by_content, read_file
+from polyonym.ingest.readers import Layout, Read, ReaderOptions, Unreadable, is_named_by_content, is_table, read_file
 from polyonym.ingest.sources import removals, sources, table_layouts
 from polyonym.ingest.sources.sources import File, Scan, matches_path
 from polyonym.ingest.store import fingerprint, model_outputs, stage_marks
@@ -187,7 +187,8 @@ def _set_aside(file: File, name: str, result: Unreadable) -> Rejection:
 
 
 def _document(file: File, name: str, result: Read, language: str) -> Document:
-    date = document_date(result.metadata, result.text, name, language)
+    named = file.name if is_table(file.name) else name  # a row's id says nothing of its date
+    date = document_date(result.metadata, result.text, named, language)
     return Document(name, file.source, file.file, result.title, language, result.text, result.metadata, *date)
 
 

@@ -10,7 +10,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -128,6 +128,7 @@ _IN_NAME = (
     re.compile(r"(?<!\d)(?P<d>0[1-9]|[12]\d|3[01])(?P<s>[-_. ])(?P<m>0[1-9]|1[0-2])(?P=s)(?P<y>(?:19|20)\d\d)(?!\d)"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)[-_./](?P<m>0[1-9]|1[0-2])(?![\d])"),
 )
+_NO_DIGIT = re.compile(r"\D")
 _YEAR_IN_NAME = re.compile(r"(?<!\d)(?P<y>19[5-9]\d|20[0-4]\d)(?!\d)")
 
 
@@ -194,6 +195,8 @@ def _first_lines(text: str) -> Iterator[str]:
 
 def _of_line(line: str, language: str, at_end: bool) -> str:
     """The date that a line gives to its document, "" for none."""
+    if len(_NO_DIGIT.sub("", line[:LINE_LENGTH])) < len("2022"):  # most lines, and no date is without a year
+        return ""
     times = [t for t in stated(line[:LINE_LENGTH], language) if not t.is_duration]
     if len(times) != 1 or "/" in times[0].value or len(times[0].value) < len("2022-11"):
         return ""
@@ -221,6 +224,7 @@ def _of_line(line: str, language: str, at_end: bool) -> str:
     return ""
 
 
+@lru_cache(maxsize=1000)  # the rows of a table ask for one file's
 def _of_name(name: str, language: str) -> str:
     for part in (name.rsplit("/", 1)[-1], name):
         for pattern in _IN_NAME:

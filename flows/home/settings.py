@@ -1,12 +1,13 @@
 """The settings: one TOML file and the environment. Each field below is a key of the file and, as POLYONYM_…, a variable."""
 
 import os
+import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from polyonym.ingest.errors import WrongUse
@@ -26,7 +27,14 @@ class SourceSettings(BaseModel):
     text_columns: tuple[str, ...] = ()
     id_column: str = ""
     date_column: str = ""
-    language: str = Field("", pattern="^([a-z]{2,3})?$")
+    language: str = ""
+
+    @field_validator("language")
+    @classmethod
+    def _is_code(cls, language: str) -> str:
+        if language and not re.fullmatch("[a-z]{2,3}", language):
+            raise ValueError(f"{language!r} is no code of a language, such as en or de")
+        return language
 
 
 class Settings(BaseSettings):
@@ -120,7 +128,7 @@ def _wrong_source(file: Path, where: tuple[int | str, ...], problem: str) -> str
     if keys and keys[0] not in known:
         near = get_close_matches(str(keys[0]), known, 1)
         return f"{place}: {keys[0]!r} is no key.{f' Did you mean {near[0]}?' if near else ''} Known keys: {', '.join(known)}."
-    return f"{place}{f', {keys[0]}' if keys else ''}: {problem}."
+    return f"{place}{f', {keys[0]}' if keys else ''}: {problem.removeprefix('Value error, ')}."
 
 
 def load_settings(home: Path, config: Path | None = None) -> Settings:

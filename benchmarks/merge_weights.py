@@ -7,7 +7,7 @@ Pairs of (document, name) of one normalised name, labelled
   passages    encyclopaedia passages, each about another thing: two subjects of one name are two, a name that is known to mean the subject
               of another passage is one with it; half of them by a hash of the passage's id
   made        namesakes made of these: who is spoken of in a passage against the subject of another passage, of one type, under one name; and subjects against subjects, more
-              of those that share company (relatives, colleagues) than of others
+              of those that share company (relatives, colleagues), a title's land, or what they are (works with a year) than of others
 The other halves are for the report. DIR holds a home for each set, as benchmarks/gold_sets.py and this script leave them.
 """
 
@@ -170,9 +170,16 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
             if subjects[other].head != u.head and half(other) == half(p["to"]):
                 yield made_of(home, u, subjects[other], False, half(other))
     beside: dict[tuple[str, str], list[str]] = defaultdict(list)
+    titled: dict[str, list[str]] = defaultdict(list)  # by the lands of their titles, and the works by having a year
     for key, u in sorted(subjects.items()):
         for name in sorted(home.side(u).company):
             beside[majority(u.labels), name].append(key)
+        traits = home.side(u).traits
+        for land in sorted(traits.get("land", ())) if "title" in traits else ():
+            titled[land].append(key)
+        if "year" in traits:
+            for role in sorted(traits.get("is", ())):
+                titled[role].append(key)
     every = sorted(subjects)
     for key in every:
         random = Random(key)
@@ -182,6 +189,9 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
         )
         others = random.sample(by_type[type_], min(2, len(by_type[type_]))) + random.sample(alike, min(5, len(alike)))
         others += random.sample(every, 1)
+        traits = home.side(subjects[key]).traits
+        near = {k for t in (*traits.get("land", ()), *(traits.get("is", ()) if "year" in traits else ())) for k in titled[t]} - {key}
+        others += random.sample(sorted(near), min(4, len(near)))
         for other in others:
             if subjects[other].head != subjects[key].head and half(other) == half(key):
                 yield made_of(home, subjects[key], subjects[other], False, half(other))

@@ -16,7 +16,7 @@ from polyonym.resolution.clustering.blocks import blocks, linking_names, people_
 from polyonym.resolution.clustering.canonical_names import canonical_name
 from polyonym.resolution.clustering.constraints import Partition
 from polyonym.resolution.clustering.contexts import MOST_HOLDERS, Context, Nearness, nearest
-from polyonym.resolution.clustering.evidence import Bearers, Side, between, merge_weights, nobody
+from polyonym.resolution.clustering.evidence import Bearers, Side, between, merge_weights, nobody, said
 from polyonym.resolution.decisions import Decision
 from polyonym.resolution.judgements.judgements import Constraints
 from polyonym.resolution.names.abbreviations import abbreviates
@@ -61,6 +61,8 @@ CLEAR = 0.6
 """The least share among its possible bearers that a cluster is joined with."""
 SURE = 0.95
 """From this probability on a join is not told by itself."""
+TELLING = 2.5
+"""From such log-odds on what documents say of a short name decides whose it is."""
 MARGIN = 0.01
 """By how much the nearest owner's context must beat the next one's, and by at least a quarter of that."""
 DOMINANT = 2
@@ -386,7 +388,30 @@ class _Block:
             self._join(head, [root, *(i for i in members if i not in another)], verdict, {"owner": self.units[root].head})
             self._same_name(head, another)
         else:
-            self._several(head, members, owners, dominant=not people)
+            unclear, another = self._by_what_is_said(head, members, owners)
+            if unclear:
+                self._several(head, unclear, owners, dominant=not people)
+            self._same_name(head, another)
+
+    def _by_what_is_said(self, head: str, members: Sequence[int], owners: Mapping[int, Sequence[int]]) -> tuple[list[int], list[int]]:
+        """Give a short name's units to the owner of which their documents say the same rather than of any other. The units of which they say
+        too little, and those of which they say what fits none.
+        """
+        unclear: list[int] = []
+        another: list[int] = []
+        for i in members:
+            side = self.partition.cluster(i).side
+            told = {r: said(self.partition.cluster(r).side, side) for r in sorted(owners)} if len(owners) <= FEW else {}
+            odds = {r: self.weights.said(f) for r, f in told.items()}
+            ranked = sorted(odds, key=lambda r: (-odds[r], self.units[r].key))
+            if ranked and odds[ranked[0]] < -TELLING:
+                another.append(i)
+            elif ranked and odds[ranked[0]] - odds[ranked[1]] > TELLING and self.partition.join(ranked[0], i):
+                features = {"owner": self.units[ranked[0]].head, "weights": self.weights.parts(told[ranked[0]])}
+                self._decide("merge", head, [i, ranked[0]], "what is said of it", features)
+            else:
+                unclear.append(i)
+        return unclear, another
 
     def _may_belong(self, i: int, root: int) -> bool:
         """Whether what is said of a short name's unit leaves it more probable than not that it means the only owner of the name."""

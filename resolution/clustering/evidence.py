@@ -21,7 +21,7 @@ from polyonym.resolution.names.tables import DATA, places
 from polyonym.resolution.within_document.document_entities import Unit, UnitKey
 from polyonym.resolution.within_document.traits import role_kinds
 
-EXCLUSIVE = ("born", "died", "year", "land", "region", "rest", "role", "is", "by", "people", "sex")
+EXCLUSIVE = ("born", "died", "year", "land", "seat", "region", "rest", "role", "is", "by", "people", "sex")
 """Kinds of traits that are compared value by value: one in common speaks for one thing, none in common against it."""
 
 FEATURES = (
@@ -237,9 +237,13 @@ class MergeWeights:
         """The log-odds that two sides are one thing, rounded to three decimals."""
         return round(self.bias + sum(self.features.get(f, 0.0) * v for f, v in sorted(features.items())), 3)
 
+    def said(self, features: Mapping[str, float]) -> float:
+        """What features of what is said add up to in log-odds, bias and company that differs apart."""
+        return round(sum(self.features.get(f, 0.0) * v for f, v in sorted(features.items()) if not f.startswith("other company")), 3)
+
     def against(self, a: Side, b: Side) -> float:
-        """What is said of two sides, names and bias apart, in log-odds."""
-        return round(sum(self.features.get(f, 0.0) * v for f, v in said(a, b).items() if not f.startswith("other company")), 3)
+        """What is said of two sides, in log-odds, their names apart."""
+        return self.said(said(a, b))
 
     def parts(self, features: Mapping[str, float]) -> dict[str, float]:
         """What each feature adds to the log-odds, and the bias, those that are not 0."""

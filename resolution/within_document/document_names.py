@@ -17,7 +17,7 @@ from polyonym.ingest.text.documents import Document
 from polyonym.resolution.names.normal_forms import normalise, region_of
 from polyonym.resolution.within_document.document_entities import DocumentName
 from polyonym.resolution.within_document.grouping import Grouping, Name, Span, apply_rules
-from polyonym.resolution.within_document.traits import traits_of
+from polyonym.resolution.within_document.traits import numbered_title, traits_of
 
 
 class Mention(Protocol):
@@ -109,6 +109,7 @@ def _named(document: Document, mentions: Sequence[Mention]) -> tuple[dict[str, N
     for m in mentions:
         labels.setdefault(m.name.casefold(), Counter())[m.label] += 1
     starts = {m.start: m for m in reversed(mentions)}
+    numbered = _told_apart_by_titles(document.text, mentions)
     names: dict[str, Name] = {}
     rows: list[MentionName] = []
     for m in mentions:
@@ -117,12 +118,28 @@ def _named(document: Document, mentions: Sequence[Mention]) -> tuple[dict[str, N
         region = _region_after(document.text, m, starts)
         if region and "," not in name and region != name:
             name = f"{name}, {region}"
+        elif title := numbered.get((m.start, m.end)):
+            name = f"{name}, {title}"
         entry = names.setdefault(name, Name(name))
         rows.append(MentionName(document.document, m.start, m.end, name, entry.count))
         entry.spans.append((m.start, m.end))
         entry.surfaces[m.name] += 1
         entry.labels[m.label] += 1
     return names, rows
+
+
+def _told_apart_by_titles(text: str, mentions: Sequence[Mention]) -> dict[Span, str]:
+    """The titles right behind names that stand before two titles of one rank and different numbers ("the 2nd Earl", "the 4th Earl")."""
+    held: dict[str, dict[Span, tuple[str, str]]] = {}
+    for m in mentions:
+        if title := numbered_title(text, m.end):
+            held.setdefault(m.name.casefold(), {})[m.start, m.end] = title
+    made = {}
+    for titles in held.values():
+        for rank in {rank for _, rank in titles.values()}:
+            if len({number for number, r in titles.values() if r == rank}) > 1:
+                made.update({span: f"{number} {r}" for span, (number, r) in titles.items() if r == rank})
+    return made
 
 
 def _region_after(text: str, mention: Mention, starts: dict[int, Mention]) -> str | None:

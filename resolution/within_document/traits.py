@@ -18,8 +18,9 @@ Span = tuple[int, int]
 Add = Callable[[str, str], None]
 Traits = dict[str, list[str]]
 """Kind to sorted values. Kinds: born, died, year (of a work or an event), title ("4 earl"), land (of a title, or "of X" behind the name),
-region (the place behind a comma, what it is said to be in or of), rest (what follows a name that was cut), role (what it is said to be), is (the same, where a sentence defines it), by (who made it or stars in it), people (nationality, as the country), sex, near (names beside it), address (a person's
-e-mail address behind the name)."""
+seat (the place behind a comma), region (what it is said to be in or of), rest (what follows a name that was cut), role (what it is said to
+be), is (the same, where a sentence defines it), by (who made it or stars in it), people (nationality, as the country), sex, near (names beside
+it), address (a person's e-mail address behind the name)."""
 
 
 @cache
@@ -58,7 +59,8 @@ _SUBJECT = re.compile(
     r"\W*(?:(?:[Tt]he|[Aa]n?)\s+)?(?:(?!In|On|At|By|For|From|With|During|After|Before|Under|As|Of|To)[A-Z][\w.]*\s+){0,3}\W*"
 )
 _IT_IS = re.compile(r"[.!?]\s+(?:It|He|She)\s+(?:is|was)\s+(?:an?|the)\s+")
-_BY = re.compile(rf"\b(?:by|stars|starring|starred)\s+(?:[a-z-]+\s+){{0,5}}((?:{_CAPITALISED}\s*)+)")
+_BY = re.compile(r"\b(?:by|stars|starring|starred)\s+((?:[^\W\d_][\w’'&-]*\s+){0,6}[^\W\d_][\w’'&-]*)")
+_NAME_RUN = re.compile(rf"{_CAPITALISED}(?:\s+{_CAPITALISED})*")
 _AS = re.compile(r"\s+(?:as|became|becomes)\s+(?:(?:its|their|the|an?|his|her)\s+)?(?=[a-z])")
 _APPOSITION = re.compile(r",\s+(?:(?:the|an?|its|his|her|their|then|now)\s+)*(?=[a-z\d])")
 _STOP = re.compile(
@@ -152,7 +154,7 @@ def _read_behind(text: str, end: int, high: int, person: bool, add: Add) -> int:
         elif degrees := _DEGREES.match(text, at):
             at = degrees.end()
         elif first and not person and (region := _REGION.match(text, at)):
-            add("region", plain(region[1]))
+            add("seat", plain(region[1]))
             at = region.end()
         else:
             break
@@ -160,6 +162,14 @@ def _read_behind(text: str, end: int, high: int, person: bool, add: Add) -> int:
     if born := _BORN_BEHIND.match(text, at, high):
         add("born", born[1])
     return at
+
+
+def numbered_title(text: str, end: int) -> tuple[str, str] | None:
+    """The number and the rank of a numbered title right behind a name: "4" and "earl" of ", 4th Earl of Effingham"."""
+    if text[end : end + 1] != ",":
+        return None
+    title = _NUMBERED.match(text, end)
+    return (re.sub(r"\D", "", title[1]) or _number(title[1].lower()), plain(title[2])) if title else None
 
 
 def _number(word: str) -> str:
@@ -241,7 +251,8 @@ def _read_phrase(text: str, at: int, high: int, add: Add) -> None:
         add("title", plain(title[2]))
         _lands(title[3], add)
     for maker in list(_BY.finditer(text, at, min(high, at + 300)))[:3]:
-        add("by", squash(maker[1]))
+        names = [n for n in _NAME_RUN.findall(maker[1]) if n.casefold() not in places().of_demonym]
+        add("by", squash(names[0]) if names else "")
     stop = _STOP.search(text, at, high)
     phrase = text[at : stop.start() if stop else min(high, at + 150)]
     head = _HEAD_ENDS.search(phrase)

@@ -7,7 +7,7 @@ Pairs of (document, name) of one normalised name, labelled
   passages    encyclopaedia passages, each about another thing: two subjects of one name are two, a name that is known to mean the subject
               of another passage is one with it; half of them by a hash of the passage's id
   made        namesakes made of these: who is spoken of in a passage against the subject of another passage, of one type, under one name; and subjects against subjects, more
-              of those that share company (relatives, colleagues), a title's land, or what they are (works with a year) than of others
+              of those that share company (relatives, colleagues), a title's land, or what they are (works with a year) than of others; of people once more as a newspaper would speak of them
 The other halves are for the report. DIR holds a home for each set, as benchmarks/gold_sets.py and this script leave them.
 """
 
@@ -31,7 +31,7 @@ from sqlalchemy import create_engine
 from polyonym.ingest.mentions import mentions
 from polyonym.ingest.text.documents import content_hash
 from polyonym.resolution.clustering.clusters import firm_type
-from polyonym.resolution.clustering.evidence import FEATURES, Bearers, MergeWeights, Side, between, of_name, side
+from polyonym.resolution.clustering.evidence import FEATURES, Bearers, MergeWeights, Side, between, of_name, said, side
 from polyonym.resolution.clustering.resolve import load_units
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
 from polyonym.resolution.names.entity_types import majority
@@ -195,6 +195,17 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
         for other in others:
             if subjects[other].head != subjects[key].head and half(other) == half(key):
                 yield made_of(home, subjects[key], subjects[other], False, half(other))
+                if majority(subjects[key].labels) == "PERSON":
+                    a, b = (in_short(home.side(subjects[k])) for k in (key, other))
+                    yield Pair("made", subjects[key].head, {f: v for f, v in said(a, b).items() if "item" not in f}, False, half(other))
+
+
+_OF_A_LIFE = ("is", "born", "died", "year", "by", "title")
+
+
+def in_short(side: Side) -> Side:
+    """A side as a newspaper would speak of it: what it is said to be in passing, its people and company, and none of what defines it."""
+    return replace(side, traits={k: v for k, v in side.traits.items() if k not in _OF_A_LIFE})
 
 
 def made_of(home: Home, a: Unit, b: Unit, same: bool, fitted: bool) -> Pair:
@@ -266,6 +277,8 @@ def main() -> None:
             ingest(source, base, home)
         units = Home(home, known)
         pairs += of_gold(units, source) if name in GOLD else of_passages(units, source, arguments.data / "gold" / CORPORA[name][1])
+    # What a name is in its own script leaves no doubt, and stands in few of these texts.
+    pairs += [Pair("made", "", {f"written {o}": 1.0}, o == "shared", True) for o in ("shared", "differs") for _ in range(30)]
     fitted = [replace(p, weight=DEARER) if not p.same and p.source == "passages" else p for p in pairs if p.fitted]
     bias, features, _ = fit(fitted)
     counts = {

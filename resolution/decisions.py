@@ -30,6 +30,7 @@ class MergeVerdict(StrEnum):
     ONLY_OWNER_OF_SURNAME = "only owner of the surname"
     PEOPLE_OF_COUNTRY = "people of a country"
     SLIP = "slip of the pen"
+    WHAT_IS_SAID = "what is said of it"
     MOST_DOCUMENTS = "most documents mean this one"
     NEAREST_CONTEXT = "nearest context"
 

@@ -39,6 +39,8 @@ def word_key(head: str) -> str:
     behind two words or more is left off ("midland freight company").
     """
     tokens = head.split()
+    if len(tokens) == 2 and is_given_name(tokens[0]) and is_given_name(tokens[1]):
+        return head  # Ali Hassan is not Hassan Ali
     while len(tokens) > 2 and (tokens[-1] in _LEFT_OFF or (tokens[-1] == "department" and tokens[-2] in ("police", "fire"))):
         tokens = tokens[:-1]
     if not is_given_name(tokens[0]):

@@ -4,6 +4,7 @@ Evidence is used best first: what people judged, confident links, equal names, v
 short names and their owners.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -349,9 +350,15 @@ class _Block:
         """Unite two names that are alike, if every variant already in the one's cluster is like every one in the other's."""
         i, j = self.heads[a][0], self.heads[b][0]
         left, right = self.partition.cluster(i).variants | {a}, self.partition.cluster(j).variants | {b}
-        if all(x == y or alike(x, y) for x in left for y in right):
+        called = [h for h in left | right if self._nicknamed(h)]
+        if all(x == y or alike(x, y) or any(_covers(h, x) and _covers(h, y) for h in called) for x in left for y in right):
             self._bearers(a, [*self.heads[a], *self.heads[b]], verdict, {"names": [a, b]})
             self.partition.cluster(i).variants |= left | right
+
+    def _nicknamed(self, head: str) -> bool:
+        """Whether a document writes one of a name's words in quotes: Walter "Buck" Hennessy goes by either of them."""
+        names = (n for i in self.heads.get(head, ()) for n in self.units[i].names if n.name == head)
+        return any(_IN_QUOTES.search(surface) for n in names for surface in n.surfaces)
 
     def _short_name(self, head: str) -> None:
         """A short name in documents that do not say what it is short for: to its owner, by context where it has several."""
@@ -604,6 +611,13 @@ def _may_be_slip(a: str, b: str) -> bool:
         return may_be_one_person(left, right)
     mended = replace(right, words=(*right.words[:-1], left.last))
     return is_slip(f"{left.given[0]} {left.last}", f"{left.given[0]} {right.last}") and may_be_one_person(left, mended)
+
+
+_IN_QUOTES = re.compile(r"\s[\"“‘'(][^\W\d_]{2,}[\"”’')]\s")
+
+
+def _covers(long: str, short: str) -> bool:
+    return set(short.split()) <= set(long.split())
 
 
 def _is_made_of(short: str, long: str) -> bool:

@@ -21,7 +21,7 @@ from polyonym.resolution.names.tables import DATA, places
 from polyonym.resolution.within_document.document_entities import Unit, UnitKey
 from polyonym.resolution.within_document.traits import role_kinds
 
-EXCLUSIVE = ("born", "died", "year", "land", "seat", "region", "rest", "role", "is", "by", "people", "sex")
+EXCLUSIVE = ("born", "died", "year", "land", "seat", "region", "rest", "role", "is", "by", "people", "sex", "written")
 """Kinds of traits that are compared value by value: one in common speaks for one thing, none in common against it."""
 
 FEATURES = (
@@ -162,6 +162,8 @@ def said(a: Side, b: Side, place: bool = False, country: bool = False) -> dict[s
         left, right = a.traits.get(kind), b.traits.get(kind)
         if left and right:
             made[f"{kind} {'shared' if _share(kind, left, right) else 'differs'}"] = 1.0
+    if _lived_before(a, b) or _lived_before(b, a):
+        made["died differs"] = 1.0
     _titles(a.traits.get("title", _NONE), b.traits.get("title", _NONE), "land differs" in made, made)
     kinds = _kinds(a.traits.get("role", _NONE)), _kinds(b.traits.get("role", _NONE))
     if all(kinds) and not kinds[0] & kinds[1]:
@@ -177,6 +179,12 @@ def _share(kind: str, left: frozenset[str], right: frozenset[str]) -> bool:
     if kind in ("born", "died"):  # a year more or less is a slip, or another calendar
         return any(abs(int(x) - int(y)) <= 1 for x in left for y in right)
     return not left.isdisjoint(right)
+
+
+def _lived_before(a: Side, b: Side) -> bool:
+    """Whether one was dead before the other was born."""
+    died, born = a.traits.get("died"), b.traits.get("born")
+    return bool(died and born) and max(map(int, died or ())) < min(map(int, born or ()))
 
 
 def _titles(left: frozenset[str], right: frozenset[str], other_lands: bool, made: dict[str, float]) -> None:

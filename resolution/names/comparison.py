@@ -150,7 +150,7 @@ def _compare_words(x: str, y: str) -> NameComparison:
     extra = left or right
     if not (left and right):
         club = not is_place_name(" ".join(p for p, _ in pairs))
-        if all(t in _DROPPABLE or (club and t in _CLUB) or _is_misspelt_form(t) for t in extra):
+        if club and all(t in _DROPPABLE or (club and t in _CLUB) or _is_misspelt_form(t) for t in extra):
             return NameComparison(0.86, "shortened", (f"without {' '.join(extra)}",))
         kind = "part" if pairs else "different"
         return NameComparison(0.7 * _likeness(x, y), kind, (), (f"one more word tells them apart: {' '.join(extra)}",))

@@ -16,6 +16,7 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _EDGES = " \t\"'*_|/\\<>~-,;:!?"
 _TICKER = re.compile(r"[<(]?[A-Z]{1,5}(?:\.[A-Z]{1,3})?[>)]?")
 _DETERMINER = re.compile(r"(?:the|a|an|these|those)\s+(?=\S)", re.IGNORECASE)
+_INITIAL = re.compile(r"[A-Z]\.?\s")
 _SPACED_INITIALS = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[A-Z]\.)")
 _INNER_FORMS = ("N.Y.", "NY", "U.S.A.", "USA", "U.S.", "US", "U.N.", "UN", "U.K.", "UK", "EU")
 _INNER = re.compile(r"(?<![\w.])(?:" + "|".join(re.escape(f).replace(r"\.", r"\.?") for f in _INNER_FORMS) + r")(?!\w)")
@@ -89,7 +90,7 @@ def _clean(raw: str, person: bool = False) -> str:
     if len(text) > 2 and text[-2:] in ("'s", "'S"):
         text = text[:-2]
     found = _DETERMINER.match(text)
-    if found and not (person and found[0].strip().lower() == "a"):
+    if found and not (found[0].strip().lower() == "a" and (person or _INITIAL.match(text, found.end()))):
         text = text[found.end() :]
     return " ".join(text.split()).strip(_EDGES)
 
@@ -138,7 +139,9 @@ def _region_kept(text: str, person: bool) -> str | None:
 
 
 def _core(text: str, person: bool) -> str:
-    text = without_legal_form(text)
+    bare = without_legal_form(text)
+    if bare == text or person or _place(bare) not in places().names:
+        text = bare  # else a firm that is called like a country: Iceland Ltd
     if person:
         text = _turned(text)
     if " " in text:
@@ -187,10 +190,16 @@ def without_legal_form(text: str) -> str:
                     tokens = tokens[:-1]
                 changed = True
                 break
-            if _is_form(tokens[:size], forms.start) and squash("".join(tokens[size:])):
+            if _is_form(tokens[:size], forms.start) and squash("".join(tokens[size:])) and not _are_initials(tokens, size):
                 tokens, changed = tokens[size:], True
                 break
     return " ".join(tokens).strip(_EDGES)
+
+
+def _are_initials(tokens: list[str], size: int) -> bool:
+    """Whether the first words are initials in front of a surname: "A. O. Smith"."""
+    letters = re.sub(r"[.\s]", "", "".join(tokens[:size]))
+    return len(letters) < 4 and (size > 1 or "." in tokens[0]) and len(tokens) == size + 1 and is_surname(plain(tokens[size]))
 
 
 def _is_form(tokens: list[str], table: dict[str, bool]) -> bool:

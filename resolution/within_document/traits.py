@@ -19,7 +19,8 @@ Add = Callable[[str, str], None]
 Traits = dict[str, list[str]]
 """Kind to sorted values. Kinds: born, died, year (of a work or an event), title ("4 earl"), land (of a title, or "of X" behind the name),
 seat (the place behind a comma), region (what it is said to be in or of), rest (what follows a name that was cut), role (what it is said to
-be), is (the same, where a sentence defines it), by (who made it or stars in it), people (nationality, as the country), sex, near (names beside
+be), is (the same, where a sentence defines it), by (who made it or stars in it), people (nationality, as the country), sex, written (in brackets,
+in another script), near (names beside
 it), address (a person's e-mail address behind the name)."""
 
 
@@ -51,7 +52,9 @@ _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d\d|[5-9]\d\d)(?!\d)")
 _SPAN_OF_LIFE = re.compile(r"\s*[–—-]\s*|\s*;\s*")
 _DIED = re.compile(r"\bdied\b|\bd\.|†|\bdeath\b", re.IGNORECASE)
 _BORN = re.compile(r"\bborn\b|\bb\.|\*", re.IGNORECASE)
-_BORN_BEHIND = re.compile(r"[\s,]*(?:who\s+was\s+)?born\s+(?:in\s+|on\s+)?[\w ,.]{0,30}?\b(1\d{3}|20\d\d)\b")
+_BORN_BEHIND = re.compile(r"[\s,]*(?:(?:who\s+)?was\s+)?born\s+(?:in\s+|on\s+|at\s+)?[\w ,.]{0,30}?\b(1\d{3}|20\d\d)\b")
+_DIED_BEHIND = re.compile(r"[\s,]*(?:who\s+)?died\s+(?:in\s+|on\s+|at\s+)?[\w ,.]{0,30}?\b(1\d{3}|20\d\d)\b")
+_WRITTEN = re.compile(r"[^\W\d_A-Za-zÀ-ɏ]{2,}")
 _IS = re.compile(
     rf"\b(?:is|was|are|were|became)\s+(?:also\s+|by\s+succession\s+)?(?:(?:(?:one|some)\s+of\s+(?:the|many)|an?|the|both)\s+|(?=(?:{_RANK})\s+of\s))"
 )
@@ -161,6 +164,8 @@ def _read_behind(text: str, end: int, high: int, person: bool, add: Add) -> int:
         first = False
     if born := _BORN_BEHIND.match(text, at, high):
         add("born", born[1])
+    if died := _DIED_BEHIND.match(text, at, high):
+        add("died", died[1])
     return at
 
 
@@ -185,6 +190,8 @@ def _lands(found: str | None, add: Add) -> None:
 
 def _read_bracket(inside: str, person: bool, add: Add) -> None:
     """The years in brackets behind a name: of birth and death, or of the work."""
+    if written := _WRITTEN.search(inside):
+        add("written", written[0])
     inside = re.sub(r"\b(\d{4})\s*(?:/|or)\s*\d{2,4}", r"\1", inside)
     born, died = _BORN.search(inside), _DIED.search(inside)
     dash = next((m for m in re.finditer(r"\s[–—-]\s|–|—|(?<=\d)-(?=\s?\d)", inside)), None)

@@ -45,7 +45,7 @@ _TITLE = re.compile(rf"[\s,]*(?:the\s+)?(?:{_ORDINAL}\s+)?((?:(?:{_RANK})\s*)+)(
 _NUMBERED = re.compile(rf"[\s,]*(?:the\s+)?{_ORDINAL}\s+((?:(?:{_RANK})\s*)+)(?:\s*(?:of|in)\s+)?(?:{_LAND})?(?![\w])")
 _REST = re.compile(rf"[ -]{{1,2}}({_CAPITALISED}(?:[ -]{{1,2}}{_CAPITALISED}){{0,3}})")
 _OF = re.compile(rf"\s+of\s+{_LAND}")
-_REGION = re.compile(rf",\s+({_CAPITALISED}(?:\s+{_CAPITALISED})?)(?=[,.;)]|\s+(?:is|was|in|has)\b)")
+_REGION = re.compile(rf",\s+({_CAPITALISED}(?:\s+{_CAPITALISED})?)(?=[;)]|\s+(?:is|was|has)\b|,\s+(?:is|was|an?|the)\b)")
 _BRACKET = re.compile(r"[\s,\"”’']*\(((?:[^()]|\([^()]*\)){0,200})\)")
 _DEGREES = re.compile(r"[\s,]*(?:[A-Z]{2,5}\b[\s,]*)+(?=\(|is\b|was\b)")
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d\d|[5-9]\d\d)(?!\d)")
@@ -148,7 +148,7 @@ def _read_behind(text: str, end: int, high: int, person: bool, add: Add) -> int:
             add("title", f"{number} {plain(title[2])}".strip())
             _lands(title[3], add)
             at, titled = title.end(), True
-        elif (first or titled) and (land := _OF.match(text, at)):
+        elif ((first and person) or titled) and (land := _OF.match(text, at)):
             _lands(land[1], add)
             at, titled = land.end(), False
         elif bracket := _BRACKET.match(text, at):

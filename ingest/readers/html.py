@@ -234,7 +234,7 @@ def _chosen(blocks: list[_Block], markup: str) -> list[bool]:
     import trafilatura
 
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-    lines = (trafilatura.extract(markup, include_comments=False) or "").split("\n")
+    lines = (trafilatura.extract(markup, include_comments=False, fast=True) or "").split("\n")
     words = [_letters(line) for line in lines]
     whole, apart = "".join(words), {*words, *(_letters(cell) for line in lines for cell in line.split("|"))}
 

@@ -74,7 +74,8 @@ def _in_title_case(words: Sequence[re.Match[str]]) -> bool:
 
 def _run(run: re.Match[str]) -> str:
     words = list(_WORD.finditer(run.group()))
-    if len(words) < 2 or max(len(w.group()) for w in words) < 4:
+    titled = any(w.group().capitalize() in word_list("title") for w in words)
+    if len(words) < 2 or (max(len(w.group()) for w in words) < 5 and not titled):  # "the GM VEBA"
         return run.group()
     if any(len(w.group()) < 5 and _ratio(w.group()) > 3 for w in words[1:]):
         return _sentence(run.group(), words)

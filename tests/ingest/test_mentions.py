@@ -384,7 +384,7 @@ def test_runs_of_capitals_in_a_line_are_names():
         true_case("MS. HOLM: It was approved by the NORTH SEA GRID AUTHORITY.")
         == "Ms. Holm: It was approved by the North Sea Grid Authority."
     )
-    assert true_case("IBM and the FBI said so; A B C.") == "IBM and the FBI said so; A B C."
+    assert true_case("IBM and the FBI said so; A B C of the GM VEBA.") == "IBM and the FBI said so; A B C of the GM VEBA."
 
 
 def test_a_headline_has_the_names_of_the_text(pipelines):

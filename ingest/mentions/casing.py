@@ -69,7 +69,8 @@ def _in_title_case(words: Sequence[re.Match[str]]) -> bool:
     short = [w.group() for w in words if len(w.group()) < 4 and w.group().islower() and w.group().capitalize() not in word_list("small")]
     if len(short) > 0.1 * len(words):
         return False
-    return sum(_ratio(w) >= 1.0 for w in longer) >= 2
+    # A headline has a verb, or something that is as rarely a name; a line without is a name, or the title of a work.
+    return sum(_ratio(w) >= 1.0 for w in longer) >= 2 and any(_ratio(w) >= _VERB - 0.3 for w in longer if w[0].isupper())
 
 
 def _run(run: re.Match[str]) -> str:

@@ -70,7 +70,7 @@ def _in_title_case(words: Sequence[re.Match[str]]) -> bool:
     if len(short) > 0.1 * len(words):
         return False
     # A headline has a verb, or something that is as rarely a name; a line without is a name, or the title of a work.
-    return sum(_ratio(w) >= 1.0 for w in longer) >= 2 and any(_ratio(w) >= _VERB - 0.3 for w in longer if w[0].isupper())
+    return sum(_ratio(w) >= 1.0 for w in longer) >= 2 and any(_ratio(w) >= _VERB - 0.7 for w in longer if w[0].isupper())
 
 
 def _run(run: re.Match[str]) -> str:

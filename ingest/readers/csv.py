@@ -9,9 +9,10 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from polyonym.ingest.readers import heads
-from polyonym.ingest.readers.columns import kind_of
+from polyonym.ingest.readers.columns import ID_NAMES, kind_of, plain_name
 from polyonym.ingest.readers.content import Content, LineNumbers, Lines, LineTooLong
 from polyonym.ingest.readers.result import SetAside
 from polyonym.ingest.readers.tables import Layout, Row, Table
@@ -33,10 +34,13 @@ class _Dialect(csv.Dialect):
     lineterminator = "\n"
     strict = True
     quoting = csv.QUOTE_MINIMAL
-    quotechar = '"'
+    quotechar: str
 
-    def __init__(self, separator: str, escaped: bool = False) -> None:
+    def __init__(self, separator: str, escaped: bool = False, spaced: bool = False, quote: str = '"') -> None:
+        """`escaped`: marks inside a cell have a backslash before them; `spaced`: blanks follow the separator; `quote`: the quotation mark."""
         self.delimiter = separator
+        self.quotechar = quote
+        self.skipinitialspace = spaced
         self.doublequote = not escaped
         self.escapechar = "\\" if escaped else None
         super().__init__()
@@ -222,17 +226,19 @@ def _relaxed(text: str, dialect: _Dialect) -> tuple[list[str], bool]:
     A mark closes a cell where the separator or the end follows.
     """
     text = text.rstrip("\r\n")
-    separator, escape = dialect.delimiter, dialect.escapechar
+    separator, escape, quote = dialect.delimiter, dialect.escapechar, dialect.quotechar
     cells: list[str] = []
     at, open_ = 0, False
     while True:
         end = -1
-        if text.startswith('"', at):
-            end = _closing(text, at + 1, separator, escape)
+        while dialect.skipinitialspace and text.startswith(" ", at):
+            at += 1
+        if text.startswith(quote, at):
+            end = _closing(text, at + 1, separator, quote, escape)
             open_ = open_ or end < 0
         if end >= 0:
             cell, end = text[at + 1 : end], end + 1
-            cells.append(cell.replace('\\"', '"') if escape else cell.replace('""', '"'))
+            cells.append(cell.replace((escape or quote) + quote, quote))
         else:
             end = text.find(separator, at)
             end = len(text) if end < 0 else end
@@ -242,19 +248,19 @@ def _relaxed(text: str, dialect: _Dialect) -> tuple[list[str], bool]:
         at = end + 1
 
 
-def _closing(text: str, start: int, separator: str, escape: str | None) -> int:
+def _closing(text: str, start: int, separator: str, quote: str, escape: str | None) -> int:
     """Where the quotation mark is that closes a cell, -1 if nowhere."""
-    at = text.find('"', start)
+    at = text.find(quote, start)
     while at >= 0:
         after = text[at + 1 : at + 2]
         if escape and text[at - 1] == escape:
-            at = text.find('"', at + 1)
-        elif not escape and after == '"':
-            at = text.find('"', at + 2)
+            at = text.find(quote, at + 1)
+        elif not escape and after == quote:
+            at = text.find(quote, at + 2)
         elif not after or after == separator:
             return at
         else:
-            at = text.find('"', at + 1)
+            at = text.find(quote, at + 1)
     return -1
 
 
@@ -263,11 +269,12 @@ def _form(sample: list[_Line], whole: bool) -> _Form:
     first = next(index for index, (_, line) in enumerate(sample) if line.strip())
     said = _SEPARATOR_LINE.fullmatch(sample[first][1])
     begun = sample[first + bool(said) :]
-    escaped = any('\\"' in line for _, line in begun)
+    written = "".join(line for _, line in begun)
+    kinds: list[dict[str, Any]] = [{}, *[{"escaped": True}] * ('\\"' in written), *[{"quote": "'"}] * (written.count("'") > 1)]
     best: _Form | None = None
     for separator in [said[1]] if said else _SEPARATORS:
-        for dialect in [_Dialect(separator), *[_Dialect(separator, escaped=True)] * escaped]:
-            form = _form_of(begun, dialect, whole)
+        for kind in [*kinds, *[{"spaced": True}] * (f'{separator} "' in written)]:
+            form = _form_of(begun, _Dialect(separator, **kind), whole)
             if form and (best is None or (form.fit, len(form.names)) > (best.fit, len(best.names))):
                 best = form
     return best or _of_one_column(begun, whole)
@@ -314,6 +321,8 @@ def _named(table: list[_Record], dialect: _Dialect, headed: bool, width: int, fi
 def _lacks_first_name(table: list[_Record], width: int) -> bool:
     """Whether the head row names all columns but the first, as R leaves the names of rows without a name."""
     firsts = [record.cells[0] for record in table[1:] if len(record.cells) == width and record.cells[-1]]
+    if any(plain_name(name) in ID_NAMES for name in table[0].cells):
+        return False
     return len(table[0].cells) == width - 1 and len(firsts) > 1 and len(set(firsts)) == len(firsts) >= len(table) - 2
 
 

@@ -9,6 +9,7 @@ from polyonym.ingest.readers.columns import CUSTOMARY_NAMES, kind_of, plain_name
 MOST_ABOVE = 40
 """Lines that may stand above a table."""
 _LONGEST_NAME = 80
+_NAMED_LATER = 5
 
 
 def begin(rows: Sequence[Sequence[Any]]) -> tuple[int, bool]:
@@ -24,7 +25,13 @@ def begin(rows: Sequence[Sequence[Any]]) -> tuple[int, bool]:
         if names == filled[index] or (names > 1 and 3 * names >= filled[index]):
             return index, True
     start = next((index for index in wide if not _set_off(rows, filled, index, width)), 0)
-    return start, bool(rows) and _is_head(rows, start)
+    if not rows or _is_head(rows, start):
+        return start, bool(rows)
+    # A line as wide as the table may stand above it, if the names of columns come right after it.
+    named = next(
+        (index for index in wide if start < index <= start + _NAMED_LATER and customary(rows[index]) and _is_head(rows, index)), None
+    )
+    return (start, False) if named is None else (named, True)
 
 
 def column_names(cells: Sequence[Any]) -> list[str]:

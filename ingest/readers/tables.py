@@ -161,7 +161,7 @@ class _Documents:
                 continue
             lines += _lines(name, value)
             used.add(name)
-        return "\n".join(lines), used
+        return ("\n".join(lines) if any(kind_of(cells[name]) == "words" for name in used) else ""), used
 
 
 def record(cells: Mapping[str, Any]) -> list[str]:

@@ -503,6 +503,8 @@ def test_a_jsonl_text_comes_back_unaltered(tmp_path: Path, texts: list[str], asc
         'id\ttext\tcity\n1\tHe said "hi", twice.\tBonn\n2\tPlain\tRome\n',
         "id|text|city\r\n1|\"He said \"\"hi\"\", twice.\"|Bonn\r\n2|Plain|Rome\r\n",
         'id,text,city\n1,"He said \\"hi\\", twice.",Bonn\n2,Plain,Rome\n',
+        'id, text, city\n1, "He said ""hi"", twice.", Bonn\n2, Plain, Rome\n',
+        "id,text,city\n1,'He said \"hi\", twice.',Bonn\n2,'Plain',Rome\n",
     ],
 )  # fmt: skip
 def test_separators_and_quotes_are_found_out(tmp_path: Path, content: str) -> None:
@@ -602,6 +604,7 @@ def test_a_row_without_an_id_is_called_by_what_it_holds(tmp_path: Path) -> None:
         "Incident report 2024,,\nExported by,Nora Feld,\n,,\nid,text,country\n",
         "# made by a program\n# with commas, two, of them\nid,text,country\n",
         "sep=,\nid,text,country\n",
+        "Incidents, by region, 2024\nid,text,country\n",
         "#id,text,country\n",
         "\n\nid,text,country\n",
     ],

@@ -119,8 +119,8 @@ def _records(content: dict[str, Any], depth: int = 0) -> tuple[dict[str, Any], s
         if name.lower() in _LIST_NAMES or (len(lists) == 1 and not any(kind_of(value) == "words" for value in others)):
             return content, name
     inner = [value for value in content.values() if isinstance(value, dict)] if depth < _DEEPEST else []
-    found = (_records(value, depth + 1) for value in inner)
-    return next((pair for pair in found if pair[1]), (content, ""))
+    places = (_records(value, depth + 1) for value in inner)
+    return next((pair for pair in places if pair[1]), (content, ""))
 
 
 def _document(content: dict[str, Any]) -> Read:

@@ -52,9 +52,9 @@ def _records(root: Any) -> list[Any]:
         for element in level:
             counts = Counter(child.tag for child in element)
             tag, count = counts.most_common(1)[0] if counts else ("", 0)
-            found = [child for child in element if child.tag == tag]
-            if count > 1 and sum(map(_has_fields, found)) == count and not any(map(_is_mixed, found)):
-                return found
+            alike = [child for child in element if child.tag == tag]
+            if count > 1 and sum(map(_has_fields, alike)) == count and not any(map(_is_mixed, alike)):
+                return alike
         level = [child for element in level for child in element]
     return []
 

@@ -84,10 +84,17 @@ def test_how_tables_were_read_is_told_and_goes_with_their_files(make_place: Make
     place = make_place(names=NAMES)
     place.write({"staff.csv": PEOPLE, "a.txt": "Karin Holm leads Velmora."})
     place.ingest()
-    told = {"separator": "semicolon", "head": "line 3", "passed_over": "1", "id": "", "text": ["name", "boss", "memo"], "encoding": "utf-8"}
-    assert layouts(place) == [{"source": str(place.source), "file": "staff.csv", **told}]
+    layout = {
+        "separator": "semicolon",
+        "head": "line 3",
+        "passed_over": "1",
+        "id": "",
+        "text": ["name", "boss", "memo"],
+        "encoding": "utf-8",
+    }
+    assert layouts(place) == [{"source": str(place.source), "file": "staff.csv", **layout}]
     [source] = orjson.loads(CliRunner().invoke(app, ["sources", "--home", str(place.home), "--json"]).stdout)
-    assert source["tables"] == [{"file": "staff.csv", **told}]
+    assert source["tables"] == [{"file": "staff.csv", **layout}]
     assert "separated by semicolon" in " ".join(CliRunner().invoke(app, ["sources", "--home", str(place.home)]).stdout.split())
     with place.engine.connect() as connection:
         report = gather(connection, load_weights())

@@ -7,22 +7,30 @@ settings. Printed for each set that nothing is fitted on: the share of gold ment
 candidates; accuracy as if a link were always made / wrong among the most confident 80 % / F1 of the links over all gold mentions; for the
 baseline accuracy and F1. These are the figures of one document at a time, before clusters join names across documents (gold_sets.py has those).
 
---fit fits on FITTED below, prints cross-validation and reliability, and writes the weights. --errors N prints N wrong candidates of each set.
+At the end the reliability curve of the confidences over the gold mentions with a candidate, and its expected calibration error: the mean distance
+of a bin's mean confidence from the share that is right. And how many subjects of passages that are each about another thing get an item of another's.
+
+--fit fits on FITTED below and on the half of SUBJECTS that is not reported, prints cross-validation and reliability, and writes the weights.
+--errors N prints N wrong candidates of each set.
 """
 
 import argparse
+import gzip
+import json
 import os
 import random
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gold_data import knowledge_base, lowest_ids, part
 
 from polyonym.flows.home.settings import Settings
-from polyonym.flows.inspect.calibration import examples
+from polyonym.flows.inspect.calibration import examples, subjects
+from polyonym.ingest.text.documents import Document, content_hash
 from polyonym.resolution.evaluation.calibration import Bin, Example, fit, gold_of, reliability, save_weights
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
 from polyonym.resolution.linking.linker import link_documents
@@ -34,6 +42,8 @@ ROOT = Path(__file__).resolve().parents[1]
 NEWS, WIKI = "news-fair-v2-no-coref", "wiki-fair-v2-no-coref"
 # Set and part of it: odd lines (1, 3, 5 …), even lines, all, or the documents whose text no other OKE set has.
 FITTED = (("oke-2015-train", "all"), ("derczynski", "all"), (NEWS, "odd"), ("oke-2016-train", "own"), ("gum-a", "odd"))
+SUBJECTS = ("wiki_leads_en", "namesakes")
+"""Corpora of passages that are each about another thing; the half whose ids have an even hash is fitted on, the other reported."""
 REPORTED = (("reuters-128", "all"), ("oke-2015-eval", "all"), (NEWS, "even"), (WIKI, "all"), ("gum-a", "all"), ("gum-a", "even"))
 
 
@@ -53,6 +63,7 @@ def main() -> None:
     if arguments.fit:
         begun = time.perf_counter()
         gold = examples([part(arguments.data, work, *one) for one in FITTED], Settings())
+        gold += [e for corpus in SUBJECTS for e in subjects(passages(arguments.data, corpus, 0), Settings())]
         fitted = fit(gold, [base], arguments.fit.stem.removeprefix("weights-"))
         save_weights(fitted.weights, arguments.fit)
         print(
@@ -71,8 +82,33 @@ def main() -> None:
             errors(gold, base, weights, arguments.errors)
     import numpy as np
 
-    print("\nreliability on these")
-    print(curve(reliability(*(np.array(column, dtype=float) for column in zip(*bins, strict=True)))))
+    known = reliability(*(np.array(column, dtype=float) for column in zip(*bins, strict=True)))
+    error = sum(b.mentions * abs(b.confidence - b.right) for b in known) / sum(b.mentions for b in known)
+    print(f"\nreliability on these, expected calibration error {error:.3f}")
+    print(curve(known))
+    for corpus in SUBJECTS:
+        report_subjects(corpus, subjects(passages(arguments.data, corpus, 1), Settings()), base, weights)
+
+
+def passages(data: Path, corpus: str, half: int) -> list[Document]:
+    """The passages of one half of a corpus, by the hash of their ids."""
+    with gzip.open(data / "corpora" / f"{corpus}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [
+        Document(f"{corpus}/{r['id']}", corpus, corpus, r["title"], "en", r["text"])
+        for r in rows
+        if int(content_hash(str(r["id"])), 16) % 2 == half and "may refer to" not in r["text"][:200]
+    ]
+
+
+def report_subjects(corpus: str, about: Sequence[Example], base: KnowledgeBase, weights: Weights) -> None:
+    """Print how many subjects are linked, and how many to an item that another subject has too."""
+    made = linked(about, base, weights)
+    items = Counter(link.wikidata_id for e in about if (link := made[e.document.document, str(e.subject)]).wikidata_id)
+    shared = sum(n for n in items.values() if n > 1)
+    print(
+        f"{corpus}, the half that is not fitted on: {len(about)} subjects, {items.total()} linked, {shared} to an item that another has too"
+    )
 
 
 def report(name: str, gold: Sequence[Example], base: KnowledgeBase, weights: Weights) -> list[tuple[float, float, int]]:
@@ -99,9 +135,9 @@ def report(name: str, gold: Sequence[Example], base: KnowledgeBase, weights: Wei
         flush=True,
     )
     return [
-        (link.confidence, held[d].gold[n].get(link.candidate, 0), sum(held[d].gold[n].values()))
+        (link.confidence, held[d].gold[n].get(link.candidate, 0), judged)
         for (d, n), link in made.items()
-        if link.candidate and n in held[d].gold
+        if link.candidate and (judged := sum(count for key, count in held[d].gold.get(n, {}).items() if key is not None))
     ]
 
 

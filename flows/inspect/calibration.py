@@ -1,6 +1,7 @@
 """Fitting the weights of linking on gold sets, over the names that the default pipelines find in them."""
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,13 +14,17 @@ from polyonym.ingest.mentions import mentions
 from polyonym.ingest.mentions.mentions import LABELS, Mention, Recogniser
 from polyonym.ingest.mentions.pipelines import Pipelines
 from polyonym.ingest.text.documents import Document
-from polyonym.resolution.evaluation.calibration import Bin, Example, gold_of, reliability, winner
+from polyonym.resolution.evaluation.calibration import Bin, Example, gold_of, reliability
 from polyonym.resolution.evaluation.gold import GoldDocument, read_gold, trim
 from polyonym.resolution.linking.candidates import CandidateSource
 from polyonym.resolution.linking.pools import pools
 from polyonym.resolution.linking.ranking import Weights, confidence
+from polyonym.resolution.names.normal_forms import normalise
 from polyonym.resolution.within_document import document_names
 from polyonym.resolution.within_document.document_entities import DocumentName
+
+SUBJECT_WITHIN = 160
+"""What a document is about it names within so many characters."""
 
 
 def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
@@ -43,6 +48,24 @@ def examples(paths: Sequence[Path], settings: Settings) -> list[Example]:
     return [_example(document, true, mentions_of[document.document]) for document, true in by_text.values()]
 
 
+def subjects(documents: Sequence[Document], settings: Settings) -> list[Example]:
+    """Documents each of which is about another thing, named by its title: those with a mention of the title near the beginning."""
+    pipelines = Pipelines(settings.processes)
+    try:
+        found = _mentions(documents, settings, pipelines)
+    finally:
+        pipelines.close()
+    made = []
+    for document in documents:
+        names, named = document_names.group(document, found[document.document])
+        title = normalise(re.sub(r"\s*\([^)]*\)$", "", document.title).partition(",")[0])
+        beginning = [n.name for n in named if n.start <= SUBJECT_WITHIN]
+        subject = next((name for name in beginning if name == title), None)
+        if subject:
+            made.append(Example(document, names, {}, document.source, subject=subject))
+    return made
+
+
 def _names_of(paths: Sequence[Path]) -> dict[Path, str]:
     """A name for each gold set: its file's, with a hash of what is in it where several files are called so."""
     files = Counter(path.stem for path in dict.fromkeys(paths))
@@ -60,14 +83,13 @@ def _mentions(documents: Sequence[Document], settings: Settings, pipelines: Pipe
 
 def _example(document: Document, true: GoldDocument, mentions: Sequence[Mention]) -> Example:
     names, named = document_names.group(document, mentions)
-    keys = {span: m.key if m.has_item else None for span, m in true.judged_mentions.items()}
+    keys = {span: m.key if m.has_item else "" for span, m in true.judged_mentions.items()}
     gold: dict[str, Counter[str | None]] = defaultdict(Counter)
     missed = set(keys)
     for m in named:
         span = trim(true.text, m.start, m.end)
         missed.discard(span)
         if true.judges(*span):
-            # A name that the gold leaves out has no item there: this is what teaches when to link nothing.
             gold[m.name][keys.get(span)] += 1
     return Example(document, names, gold, document.source, len(missed))
 
@@ -75,12 +97,19 @@ def _example(document: Document, true: GoldDocument, mentions: Sequence[Mention]
 def curve(tried: Iterable[Example], sources: Sequence[CandidateSource], weights: Weights) -> tuple[float, list[Bin]]:
     """How these weights do on documents that they were not fitted on: the share of mentions whose best candidate is right, of those
     with an item in the gold, and the reliability curve."""
-    by_name = {e.document.document: e for e in tried}
-    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in by_name.items()}
-    gold = {(d, name): counts for d, e in by_name.items() for name, counts in e.gold.items()}
-    made = [(p, of_gold) for p in pools([e.document for e in by_name.values()], names, sources, weights) if (of_gold := gold_of(p, gold))]
-    winners = [winner(p, gold, weights) for p, _ in made if p.items]
-    predicted = np.array([confidence(w.features, weights) for w in winners])
-    bins = reliability(predicted, np.array([w.right for w in winners], float), np.array([w.mentions for w in winners], float))
-    linkable = sum(count for _, of_gold in made for item, count in of_gold.items() if item)
-    return sum(w.right for w in winners) / linkable if linkable else 0.0, bins
+    held = {e.document.document: e for e in tried}
+    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in held.items()}
+    sure, right, total, possible = [], [], [], 0
+    gold_by_name = {(d, name): counts for d, e in held.items() for name, counts in e.gold.items()}
+    for pool in pools([e.document for e in held.values()], names, sources, weights):
+        gold = gold_of(pool, gold_by_name)
+        possible += sum(n for key, n in gold.items() if key)
+        if pool.items and gold.keys() - {None}:
+            ranked = pool.rank(weights)
+            best = ranked.order[0]
+            values = pool.confidence_features(ranked)
+            sure.append(confidence(values, weights))
+            right.append(gold.get(pool.items[best].item.id, 0))
+            total.append(sum(n for key, n in gold.items() if key is not None))
+    bins = reliability(np.array(sure), np.array(right, float), np.array(total, float))
+    return sum(right) / possible if possible else 0.0, bins

@@ -25,11 +25,12 @@ from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.judgements import Judgement, Reference, Renames
 from polyonym.resolution.linking import links
 from polyonym.resolution.linking.links import Link
+from polyonym.resolution.linking.ranking import exclusive
 from polyonym.resolution.within_document import document_names
 from polyonym.resolution.within_document.document_entities import DocumentName, Unit, UnitKey
 
 STAGE = "resolve"
-SURE = 0.7
+SURE = 0.9
 """The confidence from which a link may join or part names, if it is one to an item of that name; any other joins only names that are alike."""
 _MOVED = "moved_documents"
 
@@ -238,8 +239,8 @@ def _store(
         identity.load(connection),
         moves(connection),
     )
-    said = _commonest_links(connection, known, newcomers)
-    linked = [replace(c, wikidata_id=c.wikidata_id or q) for c, q in zip(clusters, said, strict=True)]
+    items = _items(connection, known, newcomers, clusters)
+    linked = [replace(c, wikidata_id=q) for c, q in zip(clusters, items, strict=True)]
     made = [_entity(i, n.name, c, list(_names(c, by_key)), about) for i, n, c in zip(assignment.ids, newcomers, linked, strict=True)]
     entities.replace(connection, old_ids, made, _aliases(made, clusters, by_key), _memberships(made, clusters, by_key))
     identity.write(connection, assignment)
@@ -267,19 +268,34 @@ def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], renames: Renames, a
     return judged or about(None, cluster.registry_id).name or cluster.name
 
 
-def _commonest_links(connection: Connection, known: Sequence[Judgement], newcomers: Sequence[Newcomer]) -> list[str | None]:
-    """For each newcomer the Wikidata id that most of its mentions are linked to, sure or not; ties go to the surer, then the older."""
+def _items(
+    connection: Connection, known: Sequence[Judgement], newcomers: Sequence[Newcomer], clusters: Sequence[Cluster]
+) -> list[str | None]:
+    """For each newcomer its Wikidata id: the cluster's own, else the one that most of its mentions are linked to, sure or not; ties go to the surer, then
+    the older. Of several things of one name that are kept apart at most one is the item: it stays where it is likelier there than anywhere else or nowhere.
+    """
     documents = sorted({d for n in newcomers for d, _ in n.parts})
     made = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, documents)) if k.wikidata_id}
-    result = []
-    for newcomer in newcomers:
+    result: list[str | None] = []
+    likely: list[float] = []
+    for newcomer, cluster in zip(newcomers, clusters, strict=True):
         votes: dict[str, tuple[int, float]] = {}
         for part, count in newcomer.parts.items():
             if link := made.get(part):
                 held = votes.get(str(link.wikidata_id), (0, 0.0))
                 votes[str(link.wikidata_id)] = (held[0] + count, max(held[1], link.confidence))
-        result.append(min(votes, key=lambda q: (-votes[q][0], -votes[q][1], len(q), q), default=None))
-    return result
+        item = cluster.wikidata_id or min(votes, key=lambda q: (-votes[q][0], -votes[q][1], len(q), q), default=None)
+        result.append(item)
+        likely.append(votes[item][1] if item in votes else 1.0)
+    # Things of one head are in one block, so that these are all that claim the item under that name.
+    claims: dict[tuple[str, str], list[int]] = {}
+    for i, (item, cluster) in enumerate(zip(result, clusters, strict=True)):
+        for head in sorted({head for _, head in cluster.units}) if item and likely[i] < 1 else ():
+            claims.setdefault((item, head), []).append(i)
+    lost = {
+        i for held in claims.values() if len(held) > 1 for i, p in zip(held, exclusive([likely[i] for i in held]), strict=True) if p < 0.5
+    }
+    return [None if i in lost else item for i, item in enumerate(result)]
 
 
 def _entity(entity_id: str, shown: str, cluster: Cluster, names: Sequence[DocumentName], about: AboutItem) -> Entity:

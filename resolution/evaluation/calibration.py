@@ -12,10 +12,12 @@ import orjson
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.text.documents import Document, content_hash
 from polyonym.resolution.linking.candidates import CandidateSource
-from polyonym.resolution.linking.features import FEATURES
+from polyonym.resolution.linking.features import FEATURES, ItemWords
 from polyonym.resolution.linking.pools import Pool, pools
-from polyonym.resolution.linking.ranking import CONFIDENCE_FEATURES, Weights, confidence, confidence_features
+from polyonym.resolution.linking.ranking import CONFIDENCE_FEATURES, Ranked, Weights, confidence, load_weights
+from polyonym.resolution.linking.statements import AGREEMENT, agreement, traits_of_item
 from polyonym.resolution.within_document.document_entities import DocumentName
+from polyonym.resolution.within_document.traits import Traits
 
 FOLDS = 5
 RANKING_PENALTY = 10.0
@@ -24,17 +26,22 @@ DOUBT = 0.7
 """Two candidates are too close to call from this ratio of their shares on. Anything from 0.6 to 0.95 links as well on the gold."""
 ROUNDS = 2
 """What a document's things say of one another depends on the weights, so that these are fitted so many times over."""
+STATEMENT_PENALTY = 1.0
+OTHERS = 5
+STRANGERS = 3.0
+"""How many gold mentions a document counts for whose subject gets the item of another's: of n such at most one is right."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A document with its names and, for each, how often its mentions have which item in the gold (None: no item)."""
+    """A document with its names and, for each, how often its mentions have which item in the gold ("": none has it; None: the gold leaves the mention out)."""
 
     document: Document
     names: list[DocumentName]
     gold: Mapping[str, Mapping[str | None, int]]
     source: str = ""  # the gold set that it is from
     missed: int = 0  # gold mentions that were not found
+    subject: str | None = None  # the name of what the document is about, where no other document of its source is about the same thing
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,15 @@ class Fitted:
 
 
 def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version: str) -> Fitted:
-    """Fit ranking, confidence and threshold. Deterministic. Raises WrongUse when the examples hold nothing to learn from."""
+    """Fit ranking, confidence and threshold. Deterministic. Raises WrongUse when the examples hold nothing to learn from.
+
+    A gold set leaves much out that it could have annotated, so that what it leaves out says nothing of a confidence; only the threshold heeds it.
+    """
     examples = sorted(examples, key=lambda e: e.document.document)
+    annotated = [e for e in examples if e.subject is None]
     gold = {(e.document.document, name): counts for e in examples for name, counts in e.gold.items()}
-    names = {e.document.document: e.names for e in examples}
-    documents = [e.document for e in examples]
+    names = {e.document.document: e.names for e in annotated}
+    documents = [e.document for e in annotated]
     weights = start_weights(version)
     for _ in range(ROUNDS):
         made = [p for p in pools(documents, names, sources, weights) if gold_of(p, gold)]
@@ -74,52 +85,136 @@ def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version
         raise WrongUse(
             "The gold has fewer than 20 names whose item is among the candidates: nothing can be fitted. Import the knowledge base that its ids stand in."
         )
-    source_of = {e.document.document: e.source for e in examples}
-    possible = {s: sum(e.missed for e in examples if e.source == s) for s in sorted(set(source_of.values()))}
-    linkable = 0
-    for pool in made:
-        with_item = sum(count for item, count in gold_of(pool, gold).items() if item)
-        possible[source_of[pool.head.document]] += with_item
-        linkable += with_item
     # The second stage must see scores of documents that the first was not fitted on, else it learns to trust too much.
-    winners: list[tuple[Winner, int, str]] = []  # with its fold and its gold set
+    held: list[tuple[Pool, Weights]] = []
     for fold in range(FOLDS):
-        fold_weights = replace(weights, features=_fit_ranking([p for p, g in zip(made, groups, strict=True) if g != fold], gold))
-        outside = (p for p, g in zip(made, groups, strict=True) if g == fold and p.items)
-        winners.extend((winner(p, gold, fold_weights), fold, source_of[p.head.document]) for p in outside)
-    matrix = np.array([w.features for w, _, _ in winners])
-    hits, totals = np.array([w.right for w, _, _ in winners], float), np.array([w.mentions for w, _, _ in winners], float)
-    fold_of, source = np.array([fold for _, fold, _ in winners]), np.array([name for _, _, name in winners])
-    predicted = np.zeros(len(winners))
+        inside = [p for p, g in zip(made, groups, strict=True) if g != fold]
+        fold_weights = replace(weights, features=_fit_ranking(inside, gold))
+        held.extend((p, fold_weights) for p, g in zip(made, groups, strict=True) if g == fold)
+    source_of = {e.document.document: e.source for e in annotated}
+    possible = {s: sum(e.missed for e in annotated if e.source == s) for s in sorted({e.source for e in annotated})}
+    known = 0
+    observed: list[_Observation] = []
+    for pool, fold_weights in held:
+        here = gold_of(pool, gold)
+        linkable = sum(n for item, n in here.items() if item)
+        possible[source_of[pool.head.document]] += linkable
+        known += linkable
+        if pool.items:
+            ranked = pool.rank(fold_weights)
+            right = here.get(pool.items[ranked.order[0]].item.id, 0)
+            observed.append(
+                _Observation(
+                    pool.confidence_features(ranked),
+                    right,
+                    linkable + here.get("", 0),
+                    here.get(None, 0),
+                    _fold(pool.head.document),
+                    source_of[pool.head.document],
+                )
+            )
+    subjects = _subjects(examples, sources, weights)
+    statements = _fit_statements(subjects) if subjects else {f: load_weights().confidence[f] for f in AGREEMENT}
+    strangers = _strangers(subjects)
+    predicted = np.zeros(len(observed))
     for fold in range(FOLDS):
-        parameters, bias = _fit_confidence(matrix[fold_of != fold], hits[fold_of != fold], totals[fold_of != fold])
-        fold_weights = replace(weights, confidence=parameters, bias=bias)
-        predicted[fold_of == fold] = [confidence(row, fold_weights) for row in matrix[fold_of == fold]]
-    margins = matrix[:, CONFIDENCE_FEATURES.index("margin")]
-    threshold, f1 = _threshold(np.where(margins > -log(DOUBT), predicted, 0.0), hits, totals, source, possible)
-    parameters, bias = _fit_confidence(matrix, hits, totals)
-    weights = replace(weights, confidence=parameters, bias=bias, threshold=threshold, doubt=DOUBT)
-    return Fitted(weights, float(hits.sum()) / linkable, f1, int(totals.sum()), reliability(predicted, hits, totals))
+        fold_weights = _with_confidence(weights, [o for o in observed if o.fold != fold] + strangers, statements)
+        outside = [i for i, o in enumerate(observed) if o.fold == fold]
+        predicted[outside] = [confidence(observed[i].features, fold_weights) for i in outside]
+    margins = np.array([o.features[CONFIDENCE_FEATURES.index("margin")] for o in observed])
+    threshold, f1 = _threshold(np.where(margins > -log(DOUBT), predicted, 0.0), observed, possible)
+    weights = replace(_with_confidence(weights, observed + strangers, statements), threshold=threshold, doubt=DOUBT)
+    hits, judged = np.array([o.right for o in observed], float), np.array([o.annotated for o in observed], float)
+    return Fitted(weights, float(hits.sum()) / known, f1, int(judged.sum()), reliability(predicted, hits, judged))
 
 
 @dataclass(frozen=True)
-class Winner:
-    """The best candidate of a thing of one document beside the gold: what its confidence is judged by (CONFIDENCE_FEATURES), and for how
-    many of the thing's mentions it is right.
+class _Observation:
+    """One winner of a pool: how many of its mentions it is right for, of those that the gold gives an item; and how many the gold leaves out."""
+
+    features: Sequence[float]
+    right: float
+    annotated: float
+    left_out: float
+    fold: int
+    source: str
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What a document of a source of subjects is about, with the winner of its pool."""
+
+    source: str
+    pool: Pool
+    ranked: Ranked
+
+    @property
+    def item(self) -> ItemWords:
+        return self.pool.items[self.ranked.order[0]]
+
+
+def _subjects(examples: Sequence[Example], sources: Sequence[CandidateSource], weights: Weights) -> list[_Subject]:
+    about = {e.document.document: e for e in examples if e.subject is not None}
+    return [
+        _Subject(about[p.head.document].source, p, p.rank(weights))
+        for p in pools([e.document for e in about.values()], {d: e.names for d, e in about.items()}, sources, weights)
+        if p.items and about[p.head.document].subject in {n.name for n in p.names}
+    ]
+
+
+def _strangers(subjects: Sequence[_Subject]) -> list[_Observation]:
+    """The winners that several subjects of one source have, though each is another thing: at most one is right. Gold sets annotate what has an item; what
+    has none, and is called like something that has, is learned from these."""
+    shared: dict[tuple[str, str], list[list[float]]] = {}
+    for s in subjects:
+        shared.setdefault((s.source, s.item.item.id), []).append(s.pool.confidence_features(s.ranked))
+    several = [rows for rows in shared.values() if len(rows) > 1]
+    return [_Observation(row, STRANGERS / len(held), STRANGERS, 0, -1, "") for held in several for row in held]
+
+
+def _fit_statements(subjects: Sequence[_Subject]) -> dict[str, float]:
+    """How much each agreement of a text with a description speaks for one thing, as the logarithm of the ratio of its frequencies among pairs of one
+    thing and pairs of two (Fellegi and Sunter 1969), fitted jointly.
+
+    One thing are a subject and the item of just its name that no other subject has; two are the subject and the items of OTHERS more subjects of its
+    type. Where a text leaves the dates of a life out, it is given those that are right for it.
     """
+    winners = Counter((s.source, s.item.item.id) for s in subjects)
+    sure: dict[str, list[tuple[list[Traits], Traits]]] = {}
+    for s in subjects:
+        item = s.item
+        if winners[s.source, item.item.id] == 1 and item.item.description and "exact label" in s.pool.kinds[s.ranked.order[0]]:
+            described = traits_of_item(item.item, "PERSON" in item.types)
+            life: Traits = {kind: described[kind] for kind in ("born", "died") if kind in described}
+            said = [dict(n.traits) for n in s.pool.names] + [life]
+            sure.setdefault(min(item.types, default=""), []).append((said, described))
+    rows: list[list[float]] = []
+    one: list[float] = []
+    mass: list[float] = []
+    for held in sure.values():
+        for at, (said, described) in enumerate(held):
+            others = [held[(at + n) % len(held)][1] for n in range(1, OTHERS + 1)] if len(held) > OTHERS else []
+            rows += [agreement(said, d) for d in (described, *others)]
+            one += [1.0, *(0.0 for _ in others)]
+            mass += [1.0, *(1.0 / OTHERS for _ in others)]
+    matrix, hits, totals = np.array(rows), np.array(one) * np.array(mass), np.array(mass)
+    weights, _ = _logistic(matrix, hits, totals, np.zeros(len(rows)), STATEMENT_PENALTY)
+    return {f: round(float(v), 4) for f, v in zip(AGREEMENT, weights, strict=True)}
 
-    features: list[float]
-    right: int
-    mentions: int
 
-
-def winner(pool: Pool, gold: Mapping[tuple[str, str], Mapping[str | None, int]], weights: Weights) -> Winner:
-    """The best candidate of a pool that has any, by these weights; `gold` is by (document, name)."""
-    ranked = pool.rank(weights)
-    best = ranked.order[0]
-    items = gold_of(pool, gold)
-    features = confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[best])
-    return Winner(features, items.get(pool.items[best].item.id, 0), sum(items.values()))
+def _with_confidence(weights: Weights, observed: Sequence[_Observation], statements: Mapping[str, float]) -> Weights:
+    """With the second stage fitted on what the gold says something of; what `statements` weigh is given."""
+    said = [o for o in observed if o.annotated]
+    matrix = np.array([o.features for o in said])
+    hits, totals = np.array([o.right for o in said], float), np.array([o.annotated for o in said], float)
+    given = np.array([statements.get(f, 0.0) for f in CONFIDENCE_FEATURES])
+    free = [i for i, f in enumerate(CONFIDENCE_FEATURES) if f not in statements]
+    mean, scale = matrix[:, free].mean(axis=0), matrix[:, free].std(axis=0)
+    scale[scale < 1e-9] = 1.0
+    fitted, bias = _logistic((matrix[:, free] - mean) / scale, hits, totals, matrix @ given, CONFIDENCE_PENALTY)
+    given[free] = fitted / scale
+    parameters = {f: round(float(v), 4) for f, v in zip(CONFIDENCE_FEATURES, given, strict=True)}
+    return replace(weights, confidence=parameters, bias=round(float(bias - mean @ given[free]), 4))
 
 
 def gold_of(pool: Pool, gold: Mapping[tuple[str, str], Mapping[str | None, int]]) -> Counter[str | None]:
@@ -183,29 +278,24 @@ def _fit_ranking(made: Sequence[Pool], gold: Mapping[tuple[str, str], Mapping[st
     return {f: round(float(v), 4) for f, v in zip(FEATURES, best / scale, strict=True)}
 
 
-def _fit_confidence(matrix: np.ndarray, hits: np.ndarray, totals: np.ndarray) -> tuple[dict[str, float], float]:
-    """Logistic regression with an L2 penalty on standardised features: `hits` of `totals` mentions of each row were right."""
+def _logistic(matrix: np.ndarray, hits: np.ndarray, totals: np.ndarray, offset: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
+    """Logistic regression with an L2 penalty: weights and intercept, where `hits` of `totals` of each row were right, and `offset` is added to each row's logit."""
     from scipy.optimize import minimize
 
-    mean, scale = matrix.mean(axis=0), matrix.std(axis=0)
-    scale[scale < 1e-9] = 1.0
-    standard = (matrix - mean) / scale
-
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        logit = standard @ w[1:] + w[0]
-        value = float((totals * np.logaddexp(0, logit) - hits * logit).sum() + 0.5 * CONFIDENCE_PENALTY * (w[1:] @ w[1:]))
+        logit = matrix @ w[1:] + w[0] + offset
+        value = float((totals * np.logaddexp(0, logit) - hits * logit).sum() + 0.5 * penalty * (w[1:] @ w[1:]))
         error = totals / (1 + np.exp(-logit)) - hits
-        return value, np.concatenate([[error.sum()], standard.T @ error + CONFIDENCE_PENALTY * w[1:]])
+        return value, np.concatenate([[error.sum()], matrix.T @ error + penalty * w[1:]])
 
     best = minimize(loss, np.zeros(matrix.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-    weights = best[1:] / scale
-    return {f: round(float(v), 4) for f, v in zip(CONFIDENCE_FEATURES, weights, strict=True)}, round(float(best[0] - mean @ weights), 4)
+    return best[1:], float(best[0])
 
 
-def _threshold(
-    predicted: np.ndarray, hits: np.ndarray, totals: np.ndarray, source: np.ndarray, possible: Mapping[str, int]
-) -> tuple[float, float]:
-    """The confidence from which linking has the best F1, with that F1. Every gold set counts alike, whatever its size."""
+def _threshold(predicted: np.ndarray, observed: Sequence[_Observation], possible: Mapping[str, int]) -> tuple[float, float]:
+    """The confidence from which linking has the best F1, with that F1; what the gold leaves out counts as wrong. Every gold set counts alike, whatever its size."""
+    hits, totals = np.array([o.right for o in observed], float), np.array([o.annotated + o.left_out for o in observed], float)
+    source = np.array([o.source for o in observed])
     best = (0.0, 0.0)
     for cut in np.arange(0.05, 0.96, 0.01):
         scores = []

@@ -7,20 +7,19 @@ to have.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from math import log1p
 
-from anyascii import anyascii
 from rapidfuzz.distance import JaroWinkler
 
 from polyonym.ingest.text.common_words import is_common
 from polyonym.ingest.text.documents import Document
 from polyonym.resolution.linking.candidates import Item
 from polyonym.resolution.linking.knowledge_base import initials_of, prominence
+from polyonym.resolution.linking.words import STOP_WORDS, is_generic_word, tokens_of, type_words
 from polyonym.resolution.names.entity_types import compatible, type_of
 from polyonym.resolution.names.normal_forms import demonym_of
 from polyonym.resolution.names.persons import is_given_name
-from polyonym.resolution.names.tables import rows, words
+from polyonym.resolution.names.tables import words
 from polyonym.resolution.within_document.document_entities import DocumentName
 
 FEATURES = (
@@ -62,9 +61,13 @@ FEATURES = (
     "barred",  # a pair that can't
     "person name",  # the label looks like a person's name, and the recogniser says person
     "no person name",  # … and it says something else
-    # what the document's other things say in a first pass without these two, as the item's share of their candidates, 0 to 1
+    # what the document's other things say in a first pass without these, as the item's share of their candidates, 0 to 1
     "longer name",  # the best of those whose names hold this one's words
     "other name",  # the best of the rest
+    # how the item goes with what the others are likely to be, each weighed with its likelihood
+    "company words",  # log of the sum of shares of the item's further label and description words, kinds and common ones apart, that they have
+    "company kinds",  # share of them that have one of its words for a kind of thing ("national", "team")
+    "company names",  # log of how many are called by one of these words
     # the document
     "label words here",  # share of the label's further words that stand in the document, common and type words apart
     "label words count",  # log of how many do
@@ -79,76 +82,14 @@ FEATURES = (
     "description near",  # log of how many stand near the name
 )
 
-_WORD = re.compile(r"[^\W_]+")
+HEARD = ("longer name", "other name", "company words", "company kinds", "company names")
+"""The features that rest on the document's other things."""
 _AFTER_HEAD = re.compile(r"\b(?:of|in|from|by|for|on|at|who|that|which|and|born|based)\b|[,;(/]")
 _DOTTED = re.compile(r"\b(\w)\.\s?(\w)\.")  # F.C.
 _PARTICLES = frozenset(("de", "van", "von", "bin", "al", "del", "la", "der"))
 NEAR, PLACES = 150, 6
 """Near a name is within so many characters of one of its first places."""
 _URL = re.compile(r"\w+://\S+")
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "de",
-        "del",
-        "der",
-        "des",
-        "di",
-        "du",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "in",
-        "is",
-        "it",
-        "its",
-        "la",
-        "le",
-        "les",
-        "new",
-        "not",
-        "of",
-        "on",
-        "or",
-        "s",
-        "san",
-        "she",
-        "st",
-        "that",
-        "the",
-        "their",
-        "they",
-        "this",
-        "to",
-        "und",
-        "van",
-        "von",
-        "was",
-        "were",
-        "which",
-        "who",
-        "will",
-        "with",
-    ]
-)
-
-
-def tokens_of(text: str) -> list[str]:
-    """The words of a text, transliterated, in lower case."""
-    folded = text.casefold()
-    return _WORD.findall(folded if folded.isascii() else anyascii(folded).lower())
 
 
 class DocumentWords:
@@ -189,6 +130,8 @@ class ItemWords:
     prominence: float
     initials: tuple[str, ...]
     person_name: bool
+    telling: frozenset[str]  # words of label and description, kinds of things and common words apart
+    kinds: frozenset[str]  # those that are words for kinds of things
 
     def tells(self, word: str) -> bool:
         """Whether its description or an alias has a word."""
@@ -213,27 +156,14 @@ def item_words(item: Item) -> ItemWords:
         prominence(item),
         initials_of(item.label),
         looks_like_person(item.label),
+        frozenset(t for t in (*label, *description) if t not in STOP_WORDS and not is_generic_word(t)),
+        frozenset(t for t in (*label, *description) if t in type_words()),
     )
-
-
-@cache
-def _type_words() -> dict[str, frozenset[str]]:
-    table: dict[str, frozenset[str]] = {}
-    for type_, text in rows("type_words.tsv"):
-        for word in text.split():
-            table[word] = table.get(word, frozenset()) | {type_}
-    return table
-
-
-@lru_cache(maxsize=100_000)
-def is_generic_word(word: str) -> bool:
-    """Whether a word says little about which item is meant: a word for a kind of thing, or a common one."""
-    return word in _type_words() or is_common(word)
 
 
 def told_types(item: Item) -> frozenset[str]:
     """The item's types by its classes and the head words of its description and of what its label has in brackets."""
-    table = _type_words()
+    table = type_words()
     types = set(item.types)
     for text in (item.description or "", *re.findall(r"\(([^)]*)\)", item.label)):
         head = _AFTER_HEAD.split(text.casefold(), maxsplit=1)[0]
@@ -245,7 +175,7 @@ def told_types(item: Item) -> frozenset[str]:
 
 def sounding_types(item: Item) -> frozenset[str]:
     """The item's types by what its label, or a longer form of it among its aliases, says."""
-    table = _type_words()
+    table = type_words()
     bare = re.sub(r"\(.*?\)", "", item.label).strip()
     if looks_like_person(bare):
         return frozenset(["PERSON"])
@@ -263,7 +193,7 @@ def looks_like_person(label: str) -> bool:
         return False
     last = parts[-1].casefold()
     return (
-        last not in _type_words()
+        last not in type_words()
         and all(p[0].isupper() or p in _PARTICLES for p in parts)
         and (last in words("surnames.txt") or not is_common(last))
     )
@@ -377,8 +307,7 @@ def features_of(here: DocumentWords, name: NameWords, item: ItemWords, matches: 
         barred,
         person if item.person_name else 0.0,
         1.0 - person if item.person_name else 0.0,
-        0.0,
-        0.0,
+        *(0.0 for _ in HEARD),
         told / len(telling) if telling else 0.0,
         log1p(told),
         sum(t in here.title for t in telling) / len(telling) if telling else 0.0,

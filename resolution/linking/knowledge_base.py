@@ -302,6 +302,7 @@ class KnowledgeBase:
         if not path.exists():
             raise WrongUse(f"There is no knowledge base at {path}. Import one with `polyonym kb import FILE`.")
         self._path = path
+        self._commonness: dict[str, tuple[int, int, int]] = {}
         try:
             self._connection = sqlite3.connect(
                 f"file:{path.resolve().as_posix().replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro",
@@ -337,8 +338,14 @@ class KnowledgeBase:
 
     def bearers(self, name: str) -> int:
         """How many items a normalised name is a label or an alias of."""
-        rows = self._fetch(f"SELECT COUNT(DISTINCT item) FROM keys WHERE key = ? AND kind IN ({EXACT}, {BARE})", (name,))
-        return int(rows[0][0])
+        return self.commonness(name)[0]
+
+    def commonness(self, key: str) -> tuple[int, int, int]:
+        """How many items have a normalised name, how many labels begin with it, and how many end with it."""
+        if key not in self._commonness:
+            count = dict(self._fetch("SELECT kind, count(DISTINCT item) FROM keys WHERE key = ? GROUP BY kind", (key,)))
+            self._commonness[key] = (count.get(EXACT, 0) + count.get(BARE, 0), count.get(START, 0), count.get(END, 0))
+        return self._commonness[key]
 
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
         """For each raw name the items that answer to it.

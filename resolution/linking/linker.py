@@ -6,11 +6,12 @@ from typing import Any
 
 from polyonym.ingest.text.documents import Document
 from polyonym.resolution.linking.candidates import CandidateSource, Item
-from polyonym.resolution.linking.features import FEATURES, STOP_WORDS, DocumentWords, tokens_of
+from polyonym.resolution.linking.features import FEATURES, DocumentWords
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.linking.pools import Pool, pools
-from polyonym.resolution.linking.ranking import Weights, confidence, confidence_features, verdict
+from polyonym.resolution.linking.ranking import Weights, confidence, verdict
 from polyonym.resolution.linking.registry import Registry
+from polyonym.resolution.linking.words import STOP_WORDS, tokens_of
 from polyonym.resolution.names.comparison import alike
 from polyonym.resolution.names.entity_types import compatible, majority
 from polyonym.resolution.names.normal_forms import normalise
@@ -67,7 +68,7 @@ def _by_score(pool: Pool, weights: Weights) -> Link:
     ranked = pool.rank(weights)
     best = ranked.order[0]
     top = pool.items[best].item
-    sure = confidence(confidence_features(pool.words, pool.count, len(pool.names), ranked, pool.matrix[best]), weights)
+    sure = confidence(pool.confidence_features(ranked), weights)
     what = verdict(sure, ranked, weights)
     shown = tuple(
         _shown(pool.items[i].item, score, share, pool.matrix[i])

@@ -74,11 +74,13 @@ def _rows(connection: Connection, columns: Sequence[Column[Any]], documents: Seq
 
 
 def decision(link: Link, spans: Sequence[tuple[int, int]]) -> Decision:
-    """The link as a decision, for export; `spans` are its name's mentions. The margin is the first candidate's share less the second's."""
+    """The link as a decision, for export; `spans` are its name's mentions. The margin is the first candidate's share less the second's, `nil` the probability
+    that none of the candidates is meant."""
     shares = [candidate["share"] for candidate in link.candidates[:2]]
     features = {
         "confidence": link.confidence,
         "margin": round(shares[0] - sum(shares[1:]), 3) if shares else None,
+        "nil": round(max(0.0, 1.0 - link.confidence / shares[0]), 3) if shares and shares[0] else None,
         "candidate": link.candidate,
         "wikidata_id": link.wikidata_id,
         "registry_id": link.registry_id,

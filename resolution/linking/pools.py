@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log1p
 
 from polyonym.ingest.text.documents import Document
 from polyonym.resolution.linking.candidates import Candidate, CandidateSource
 from polyonym.resolution.linking.features import (
     FEATURES,
+    HEARD,
     LABEL,
     DocumentWords,
     ItemWords,
@@ -14,16 +16,20 @@ from polyonym.resolution.linking.features import (
     features_of,
     item_words,
     name_words,
-    tokens_of,
 )
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
-from polyonym.resolution.linking.ranking import Ranked, Weights, rank
+from polyonym.resolution.linking.ranking import TOP, Ranked, Weights, rank
+from polyonym.resolution.linking.statements import agreement, traits_of_item
 from polyonym.resolution.linking.type_bars import allowed_types, is_barred
+from polyonym.resolution.linking.words import tokens_of
 from polyonym.resolution.names.normal_forms import demonym_of, region_of
+from polyonym.resolution.names.persons import person_parts
 from polyonym.resolution.within_document.document_entities import DocumentName
 
-HEARD = 0.02
+LEAST_SHARE = 0.02
 """From this share on, what one thing of a document is said to be is heard by the others."""
+COMPANY, COMPANY_SHARE = 3, 0.2
+"""So many candidates of each other thing are a thing's company, those with such a share."""
 SPELLINGS = 3
 """So many of a name's spellings are looked up, the commonest first."""
 _OTHER_NAMES = frozenset(("alias", "acronym", "spelling", "slip", "plural", "fuller name"))
@@ -43,6 +49,7 @@ class Pool:
     items: list[ItemWords]
     kinds: list[Kinds]
     matrix: list[list[float]]
+    commonness: tuple[float, ...]  # see _commonness
 
     @property
     def count(self) -> int:
@@ -51,6 +58,33 @@ class Pool:
 
     def rank(self, weights: Weights) -> Ranked:
         return rank(self.matrix, [(-i.prominence, len(i.item.id), i.item.id) for i in self.items], weights)
+
+    def confidence_features(self, ranked: Ranked) -> list[float]:
+        """What tells how far the best candidate can be trusted, in the order of CONFIDENCE_FEATURES."""
+        name, best = self.words, ranked.order[0]
+        types = dict(name.types)
+        words = len(name.surface.split())
+        return [
+            ranked.scores[0],
+            min(6.0, ranked.scores[0] - ranked.scores[1] if len(ranked.scores) > 1 else 6.0),
+            ranked.shares[0],
+            float(len(ranked.scores) == 1),
+            log1p(len(ranked.scores)),
+            *(self.matrix[best][i] for i in TOP),
+            *(types.get(t, 0.0) for t in ("PERSON", "ORG", "PLACE", "GROUP")),
+            *self.commonness,
+            *agreement([n.traits for n in self.names], traits_of_item(self.items[best].item, "PERSON" in self.items[best].types)),
+            float(_has_untold_qualifier(self.kinds[best], self.matrix[best])),
+            float(bool(self.items[best].description)),
+            float(words == 1),
+            float(words > 2),
+            float(bool(name.letters)),
+            float(any(c.isdigit() for c in name.surface)),
+            float(name.surface.islower()),
+            log1p(self.count),
+            float(len(self.names) > 1),
+            float(demonym_of(name.key) is not None),
+        ]
 
 
 def asked_of(name: DocumentName) -> list[str]:
@@ -90,7 +124,7 @@ def pools(
 
     for document in sorted(documents, key=lambda d: d.document):
         text = DocumentWords(document)
-        made = [_pool(text, head, held, known_as) for head, held in _things(names.get(document.document, ()))]
+        made = [_pool(text, head, held, known_as, at_hand) for head, held in _things(names.get(document.document, ()))]
         _hear(made, weights)
         yield from made
 
@@ -109,6 +143,7 @@ def _pool(
     head: DocumentName,
     names: tuple[DocumentName, ...],
     known_as: Callable[[DocumentName], dict[str, tuple[ItemWords, Kinds]]],
+    bases: Sequence[KnowledgeBase],
 ) -> Pool:
     looked_up = [head, *(n for n in names if n is not head and asked_of(n))]
     words = [name_words(text, name, names) for name in looked_up]
@@ -123,7 +158,25 @@ def _pool(
             items.append(item)
             kinds.append(how)
             matrix.append(features_of(text, words[best], item, how))
-    return Pool(head, names, words[0], items, kinds, matrix)
+    return Pool(head, names, words[0], items, kinds, matrix, _commonness(head.name, bases))
+
+
+def _has_untold_qualifier(kinds: Kinds, values: Sequence[float]) -> bool:
+    """Whether the label says more behind the name than the document has a word of: "Louis I, Count Palatine of Zweibrücken"."""
+    return "bare label" in kinds and values[FEATURES.index("further words")] > 0 and not values[FEATURES.index("label words count")]
+
+
+def _commonness(name: str, bases: Sequence[KnowledgeBase]) -> tuple[float, ...]:
+    """How common a name is, in the order of COMMONNESS: how many items of the knowledge base bear it, how many more begin with it; of a person's
+    name how many begin with its first word and how many end with its last. Logarithms."""
+    parts = person_parts(name)
+    bearing, beginning, first, last = 0, 0, 0, 0
+    for base in bases:
+        here = base.commonness(name)
+        bearing, beginning = bearing + here[0], beginning + here[1]
+        if parts:
+            first, last = first + base.commonness(parts.given[0])[1], last + base.commonness(parts.last)[2]
+    return log1p(bearing), log1p(beginning), log1p(first), log1p(last)
 
 
 _BEST_FIRST = ("exact label", "label", "bare label", "exact alias", "alias", "region", "demonym", "number", "words", "outer", "start", "end", "initials", "sounds", "part")  # fmt: skip
@@ -145,26 +198,54 @@ def _told(name: str, answers: dict[str, tuple[ItemWords, Kinds]]) -> dict[str, t
     return {i: answer for i, answer in answers.items() if tells(answer[0]) or not answer[0].description}
 
 
-LONGER, OTHER = (FEATURES.index(f) for f in ("longer name", "other name"))
-
-
 def _hear(pools: Sequence[Pool], weights: Weights) -> None:
     """Fill in what the things of one document say of one another's candidates."""
+    ranked = [pool.rank(weights) if pool.items else None for pool in pools]
+    _hear_of_same(pools, ranked)
+    _hear_company(pools, ranked)
+
+
+_AT = {f: FEATURES.index(f) for f in HEARD}
+
+
+def _hear_of_same(pools: Sequence[Pool], ranked: Sequence[Ranked | None]) -> None:
+    """What other things that may be the same item say."""
     shares: dict[str, dict[str, float]] = {}  # by item, by head
-    for pool in pools:
-        if pool.items:
-            ranked = pool.rank(weights)
-            for i, share in zip(ranked.order, ranked.shares, strict=True):
-                if share >= HEARD:
-                    shares.setdefault(pool.items[i].item.id, {})[pool.head.name] = round(share, 3)
+    for pool, ranks in zip(pools, ranked, strict=True):
+        for i, share in zip(ranks.order, ranks.shares, strict=True) if ranks else ():
+            if share >= LEAST_SHARE:
+                shares.setdefault(pool.items[i].item.id, {})[pool.head.name] = round(share, 3)
     tokens = {pool.head.name: pool.words.tokens for pool in pools}
     for pool in pools:
         own = pool.words.tokens
         for item, row in zip(pool.items, pool.matrix, strict=True):
             for name, share in shares.get(item.item.id, {}).items():
                 if name != pool.head.name:
-                    column = LONGER if own < tokens[name] else OTHER
+                    column = _AT["longer name" if own < tokens[name] else "other name"]
                     row[column] = max(row[column], share)
+
+
+def _hear_company(pools: Sequence[Pool], ranked: Sequence[Ranked | None]) -> None:
+    """How each candidate goes with the likely candidates of the document's other things: what they share in words."""
+    likely = [
+        [(pool.items[i], share) for i, share in list(zip(ranks.order, ranks.shares, strict=True))[:COMPANY] if share > COMPANY_SHARE]
+        if ranks
+        else []
+        for pool, ranks in zip(pools, ranked, strict=True)
+    ]
+    for pool, mine in zip(pools, likely, strict=True):
+        others = [(other.words.own, held) for other, held in zip(pools, likely, strict=True) if held is not mine]
+        for item, row in zip(pool.items, pool.matrix, strict=True):
+            telling, kinds = item.telling - pool.words.own, item.kinds - pool.words.own
+            words = alike = called = 0.0
+            for own, held in others:
+                held = [(other, share) for other, share in held if other is not item]
+                words += max((share * len(telling & other.telling - own) / (1 + len(telling)) for other, share in held), default=0.0)
+                alike += max((share for other, share in held if not kinds.isdisjoint(other.kinds - own)), default=0.0)
+                called += max((share for _, share in held), default=0.0) if not telling.isdisjoint(own) else 0.0
+            row[_AT["company words"]] = log1p(words)
+            row[_AT["company kinds"]] = alike / max(1, len(others))
+            row[_AT["company names"]] = log1p(called)
 
 
 def _ask(sources: Sequence[CandidateSource], names: Iterable[str]) -> dict[str, list[Candidate]]:

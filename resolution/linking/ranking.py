@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import exp, log1p
+from math import exp
 from pathlib import Path
 
 import msgspec
@@ -12,8 +12,8 @@ import numpy as np
 
 from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.text.documents import content_hash
-from polyonym.resolution.linking.features import FEATURES, NameWords
-from polyonym.resolution.names.normal_forms import demonym_of
+from polyonym.resolution.linking.features import FEATURES
+from polyonym.resolution.linking.statements import AGREEMENT
 from polyonym.resolution.names.tables import DATA
 
 # Two stages, each linear. The first ranks: a candidate's score is the sum of weight × feature, its share of the pool the softmax of the scores (conditional
@@ -25,11 +25,13 @@ CONFIDENCE_FEATURES = (
     "alone",  # no other candidate
     "pool",  # log of the number of candidates
     *(f"top {f}" for f in ("exact label", "label", "exact alias", "alias", "start", "end", "words", "demonym", "common noun", "prominence", "same PERSON", "same ORG", "same PLACE", "same GROUP", "barred", "person name", "no person name",
-                           "label words here", "label words near", "label here", "label title", "description count")),
+                           "label words here", "label words near", "label here", "label title", "description count",
+                           "missing words", "similarity", "further words")),
     "labels PERSON", "labels ORG", "labels PLACE", "labels GROUP",
+    "bearers", "names beginning with it", "common given name", "common surname", *AGREEMENT, "untold qualifier", "described",
     "one word", "three words", "capitals", "digits", "lower case", "mentions", "several names", "demonym",
 )  # fmt: skip
-_TOP = [FEATURES.index(f.removeprefix("top ")) for f in CONFIDENCE_FEATURES if f.startswith("top ")]
+TOP = [FEATURES.index(f.removeprefix("top ")) for f in CONFIDENCE_FEATURES if f.startswith("top ")]
 
 
 @dataclass(frozen=True)
@@ -91,34 +93,16 @@ def _vector(values: tuple[float, ...]) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def confidence_features(name: NameWords, mentions: int, names: int, ranked: Ranked, top: Sequence[float]) -> list[float]:
-    """What the second stage looks at, in the order of CONFIDENCE_FEATURES. `top` holds the winner's FEATURES; the thing has so many `mentions` and `names`."""
-    types = dict(name.types)
-    words = len(name.surface.split())
-    margin = ranked.scores[0] - ranked.scores[1] if len(ranked.scores) > 1 else 6.0
-    return [
-        ranked.scores[0],
-        min(6.0, margin),
-        ranked.shares[0],
-        float(len(ranked.scores) == 1),
-        log1p(len(ranked.scores)),
-        *(top[i] for i in _TOP),
-        *(types.get(t, 0.0) for t in ("PERSON", "ORG", "PLACE", "GROUP")),
-        float(words == 1),
-        float(words > 2),
-        float(bool(name.letters)),
-        float(any(c.isdigit() for c in name.surface)),
-        float(name.surface.islower()),
-        log1p(mentions),
-        float(names > 1),
-        float(demonym_of(name.key) is not None),
-    ]
-
-
 def confidence(values: Sequence[float], weights: Weights) -> float:
     """The probability that the winner is right, rounded to three decimals."""
     logit = weights.bias + sum(weights.confidence[f] * v for f, v in zip(CONFIDENCE_FEATURES, values, strict=True))
     return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, logit)))), 3)
+
+
+def exclusive(confidences: Sequence[float]) -> list[float]:
+    """The probabilities of claims to one item, each below 1, once it is known that at most one of them is right."""
+    odds = [p / (1.0 - p) for p in confidences]
+    return [o / (1.0 + sum(odds)) for o in odds]
 
 
 def verdict(sure: float, ranked: Ranked, weights: Weights) -> str:

@@ -290,8 +290,9 @@ def _items(
     # Things of one head are in one block, so that these are all that claim the item under that name.
     claims: dict[tuple[str, str], list[int]] = {}
     for i, (item, cluster) in enumerate(zip(result, clusters, strict=True)):
-        for head in sorted({head for _, head in cluster.units}) if item and likely[i] < 1 else ():
-            claims.setdefault((item, head), []).append(i)
+        if item and likely[i] < 1:
+            for head in sorted({head for _, head in cluster.units}):
+                claims.setdefault((item, head), []).append(i)
     lost = {
         i for held in claims.values() if len(held) > 1 for i, p in zip(held, exclusive([likely[i] for i in held]), strict=True) if p < 0.5
     }

@@ -22,11 +22,13 @@ from polyonym.resolution.within_document.traits import Traits
 FOLDS = 5
 RANKING_PENALTY = 10.0
 CONFIDENCE_PENALTY = 30.0
+AS_GOOD = 0.003
+"""Thresholds that differ by less in F1 are equally good; the highest is taken, since a wrong link costs more than one that is missed."""
 DOUBT = 0.7
 """Two candidates are too close to call from this ratio of their shares on. Anything from 0.6 to 0.95 links as well on the gold."""
 ROUNDS = 2
 """What a document's things say of one another depends on the weights, so that these are fitted so many times over."""
-STATEMENT_PENALTY = 1.0
+STATEMENT_PENALTY = 0.1
 OTHERS = 5
 STRANGERS = 3.0
 """How many gold mentions a document counts for whose subject gets the item of another's: of n such at most one is right."""
@@ -180,21 +182,21 @@ def _fit_statements(subjects: Sequence[_Subject]) -> dict[str, float]:
     type. Where a text leaves the dates of a life out, it is given those that are right for it.
     """
     winners = Counter((s.source, s.item.item.id) for s in subjects)
-    sure: dict[str, list[tuple[list[Traits], Traits]]] = {}
+    sure: dict[str, list[tuple[list[Traits], Traits]]] = {}  # by type
     for s in subjects:
         item = s.item
         if winners[s.source, item.item.id] == 1 and item.item.description and "exact label" in s.pool.kinds[s.ranked.order[0]]:
             described = traits_of_item(item.item, "PERSON" in item.types)
             life: Traits = {kind: described[kind] for kind in ("born", "died") if kind in described}
             said = [dict(n.traits) for n in s.pool.names] + [life]
-            sure.setdefault(min(item.types, default=""), []).append((said, described))
+            sure.setdefault("PERSON" if "PERSON" in item.types else min(item.types, default=""), []).append((said, described))
     rows: list[list[float]] = []
     one: list[float] = []
     mass: list[float] = []
-    for held in sure.values():
+    for type_, held in sure.items():
         for at, (said, described) in enumerate(held):
             others = [held[(at + n) % len(held)][1] for n in range(1, OTHERS + 1)] if len(held) > OTHERS else []
-            rows += [agreement(said, d) for d in (described, *others)]
+            rows += [agreement(said, d, type_ == "PERSON") for d in (described, *others)]
             one += [1.0, *(0.0 for _ in others)]
             mass += [1.0, *(1.0 / OTHERS for _ in others)]
     matrix, hits, totals = np.array(rows), np.array(one) * np.array(mass), np.array(mass)
@@ -293,17 +295,19 @@ def _logistic(matrix: np.ndarray, hits: np.ndarray, totals: np.ndarray, offset: 
 
 
 def _threshold(predicted: np.ndarray, observed: Sequence[_Observation], possible: Mapping[str, int]) -> tuple[float, float]:
-    """The confidence from which linking has the best F1, with that F1; what the gold leaves out counts as wrong. Every gold set counts alike, whatever its size."""
+    """The highest confidence from which linking has as good an F1 as any, with that F1; what the gold leaves out counts as wrong. Every gold set counts alike, whatever its size."""
     hits, totals = np.array([o.right for o in observed], float), np.array([o.annotated + o.left_out for o in observed], float)
     source = np.array([o.source for o in observed])
-    best = (0.0, 0.0)
+    found: list[tuple[float, float]] = []
     for cut in np.arange(0.05, 0.96, 0.01):
         scores = []
         for name, gold in possible.items():
             made = (predicted >= cut) & (source == name)
             scores.append(2 * hits[made].sum() / max(1.0, totals[made].sum() + gold))
-        best = max(best, (round(float(np.mean(scores)), 4), -round(float(cut), 2)))
-    return -best[1], best[0]
+        found.append((round(float(np.mean(scores)), 4), round(float(cut), 2)))
+    best = max(found)[0]
+    f1, cut = max((f for f in found if f[0] >= best - AS_GOOD), key=lambda f: f[1])
+    return cut, f1
 
 
 def reliability(predicted: np.ndarray, hits: np.ndarray, totals: np.ndarray, bins: int = 10) -> list[Bin]:

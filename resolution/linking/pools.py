@@ -62,6 +62,7 @@ class Pool:
     def confidence_features(self, ranked: Ranked) -> list[float]:
         """What tells how far the best candidate can be trusted, in the order of CONFIDENCE_FEATURES."""
         name, best = self.words, ranked.order[0]
+        item = self.items[best]
         types = dict(name.types)
         words = len(name.surface.split())
         return [
@@ -73,9 +74,9 @@ class Pool:
             *(self.matrix[best][i] for i in TOP),
             *(types.get(t, 0.0) for t in ("PERSON", "ORG", "PLACE", "GROUP")),
             *self.commonness,
-            *agreement([n.traits for n in self.names], traits_of_item(self.items[best].item, "PERSON" in self.items[best].types)),
+            *agreement([n.traits for n in self.names], traits_of_item(item.item, "PERSON" in item.types), "PERSON" in item.types),
             float(_has_untold_qualifier(self.kinds[best], self.matrix[best])),
-            float(bool(self.items[best].description)),
+            float(bool(item.description)),
             float(words == 1),
             float(words > 2),
             float(bool(name.letters)),

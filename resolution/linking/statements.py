@@ -6,8 +6,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 
 from polyonym.resolution.linking.candidates import Item
+from polyonym.resolution.names.tables import rows
 from polyonym.resolution.within_document.traits import Traits, traits_of
 
 _COMPARED = {
@@ -21,7 +23,7 @@ _COMPARED = {
     "sex": ("sex",),
 }
 """What is compared, with the kinds of traits that tell it."""
-AGREEMENT = tuple(f"{answer} {what}" for what in _COMPARED for answer in ("same", "other"))
+AGREEMENT = tuple(f"{answer} {what}{of}" for of in (" of a person", " of a thing") for what in _COMPARED for answer in ("same", "other"))
 _DATES = re.compile(r"\s*\(([^()]*\d{3}[^()]*)\)\s*$")
 _QUALIFIED = re.compile(r"(.+?)(?:\s*\(([^()]*)\)|(, .*))$")
 
@@ -38,8 +40,9 @@ def traits_of_item(item: Item, person: bool) -> Traits:
     return traits_of(text, [(0, len(name))], person, [name], [])
 
 
-def agreement(here: Sequence[Mapping[str, Sequence[str]]], item: Mapping[str, Sequence[str]]) -> list[float]:
-    """How the traits of a thing's names agree with an item's, in the order of AGREEMENT: 1 or 0, and 0 where one of them says nothing.
+def agreement(here: Sequence[Mapping[str, Sequence[str]]], item: Mapping[str, Sequence[str]], person: bool) -> list[float]:
+    """How the traits of a thing's names agree with those of an item, a person or not, in the order of AGREEMENT: 1 or 0, and 0 where one of them says nothing,
+    or says it in other words.
 
     What a document defines a thing as is heard before what it is said to be in passing.
     """
@@ -48,5 +51,18 @@ def agreement(here: Sequence[Mapping[str, Sequence[str]]], item: Mapping[str, Se
     for what, kinds in _COMPARED.items():
         said = {v for traits in here for kind in kinds for v in traits.get(kind, ())} if what != "trade" or not defined else set()
         described = {v for kind in kinds for v in item.get(kind, ())}
-        values += [float(bool(said & described)), float(bool(said and described) and not said & described)]
-    return values
+        alike = any(b in _families(a) for a in said for b in described) if what in ("definition", "trade") else said & described
+        values += [float(bool(said & described)), float(bool(said and described) and not alike)]
+    nothing = [0.0] * len(values)
+    return values + nothing if person else nothing + values
+
+
+@lru_cache(maxsize=10_000)
+def _families(word: str) -> frozenset[str]:
+    """A word for what a thing is, and all words that may be used for it as well."""
+    return frozenset({word}).union(*(family for family in _families_of_words() if word in family))
+
+
+@cache
+def _families_of_words() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(row[0].split()) for row in rows("trade_families.tsv"))

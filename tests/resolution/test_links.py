@@ -1,6 +1,7 @@
 """Links: what a name in its document is linked to, when none is made, and that nothing outside the document matters."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -18,7 +19,7 @@ from polyonym.resolution.linking.knowledge_base import KnowledgeBase, build
 from polyonym.resolution.linking.linker import link_documents
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.linking.pools import asked_of
-from polyonym.resolution.linking.ranking import load_weights
+from polyonym.resolution.linking.ranking import exclusive, load_weights
 from polyonym.resolution.linking.registry import Registry
 from polyonym.resolution.names.tables import DATA
 from polyonym.resolution.within_document.document_entities import DocumentName
@@ -124,6 +125,33 @@ def test_a_place_is_no_person(tmp_path: Path) -> None:
     link = linked(opened, "They moved to Boston. A painter lives in Boston.", named("Boston", "GPE", count=2))["boston"]
     opened.close()
     assert link.candidate is None
+
+
+HESS = Item("Q270", "Erika Hess", (), "Swiss alpine skier", ("PERSON",), 30, "Q270")
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("is an alpine skier and won the slalom in Switzerland", True), ("is a painter and a curator of a gallery", False)]
+)
+def test_whom_the_description_does_not_fit_has_no_item(said: str, meant: bool, tmp_path: Path) -> None:
+    """Although the knowledge base knows nobody else of this name."""
+    build(tmp_path / "kb", [HESS], "test")
+    opened = KnowledgeBase(tmp_path / "kb")
+    name = replace(
+        named("Erika Hess", "PERSON"), traits={"is": ["skier"], "people": ["switzerland"]} if meant else {"is": ["curator", "painter"]}
+    )
+    link = linked(opened, f"Erika Hess {said}.", name)["erika hess"]
+    opened.close()
+    assert (link.candidate, link.wikidata_id, link.verdict) == ("Q270", *(("Q270", "link") if meant else (None, "nil")))
+    nil = links.decision(link, []).features["nil"]
+    assert nil < 0.1 if meant else nil > 0.4
+
+
+def test_at_most_one_of_several_claims_is_right() -> None:
+    assert exclusive([0.8]) == [pytest.approx(0.8)]
+    assert all(p < 0.5 for p in exclusive([0.8, 0.8, 0.8]))
+    first, second = exclusive([0.97, 0.6])
+    assert first > 0.9 > 0.1 > second
 
 
 def test_an_item_is_one_thing_of_a_document(base: KnowledgeBase) -> None:

@@ -22,7 +22,7 @@ from polyonym.resolution.within_document.traits import Traits
 FOLDS = 5
 RANKING_PENALTY = 10.0
 CONFIDENCE_PENALTY = 30.0
-AS_GOOD = 0.003
+AS_GOOD = 0.0015
 """Thresholds that differ by less in F1 are equally good; the highest is taken, since a wrong link costs more than one that is missed."""
 DOUBT = 0.7
 """Two candidates are too close to call from this ratio of their shares on. Anything from 0.6 to 0.95 links as well on the gold."""

@@ -119,19 +119,19 @@ def load(connection: Connection) -> Partition:
     for row in connection.execute(select(members.c.community_id, members.c.entity_id).order_by(members.c.entity_id)):
         of[row.community_id].append(row.entity_id)
     rows = connection.execute(select(communities).order_by(communities.c.level, communities.c.community_id))
-    found = (Community(r.community_id, r.level, r.parent, r.title, r.content, tuple(of[r.community_id])) for r in rows)
-    return Partition(get_fact(connection, "communities", ""), tuple(found))
+    divided = (Community(r.community_id, r.level, r.parent, r.title, r.content, tuple(of[r.community_id])) for r in rows)
+    return Partition(get_fact(connection, "communities", ""), tuple(divided))
 
 
 def store(connection: Connection, partition: Partition) -> int:
     """Make the tables hold `partition`, writing only what differs; returns how many communities were written or deleted."""
-    held = {c.community_id: c for c in load(connection).communities}
+    before = {c.community_id: c for c in load(connection).communities}
     wanted = {c.community_id: c for c in partition.communities}
-    changed = [c for i, c in wanted.items() if held.get(i) != c]
-    gone = [i for i in held if i not in wanted]
+    changed = [c for i, c in wanted.items() if before.get(i) != c]
+    gone = [i for i in before if i not in wanted]
     delete_where_in(connection, communities.c.community_id, gone + [c.community_id for c in changed])
     insert_rows(connection, communities, ({k: v for k, v in vars(c).items() if k != "members"} for c in changed))
-    moved = [c for c in changed if c.community_id not in held or held[c.community_id].members != c.members]
+    moved = [c for c in changed if c.community_id not in before or before[c.community_id].members != c.members]
     delete_where_in(connection, members.c.community_id, gone + [c.community_id for c in moved])
     rows = ({"community_id": c.community_id, "entity_id": e, "level": c.level} for c in moved for e in c.members)
     insert_rows(connection, members, rows)
@@ -262,10 +262,10 @@ def _leiden(nodes: Sequence[str], edges: Sequence[Edge], before: Mapping[str, in
         fresh = 1 + max(before.values())
         labels = {node: before.get(node, fresh + i) for i, node in enumerate(nodes)}
         start = _connected(nodes, edges, labels)
-    _, found = graspologic_native.leiden(
+    _, levels = graspologic_native.leiden(
         edges=edges, starting_communities=start, resolution=resolution, iterations=1 if start else _FIRST_ITERATIONS, seed=seed
     )
-    return {node: found[node] for node in nodes}
+    return {node: levels[node] for node in nodes}
 
 
 def _connected(nodes: Sequence[str], edges: Sequence[Edge], part_of: Mapping[str, int]) -> dict[str, int]:

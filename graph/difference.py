@@ -69,8 +69,8 @@ def difference(
     with `owners`, only what is acknowledged of that kind, and of these owners, is compared. Nothing may be acknowledged over this
     connection while the result is being read: use a second one, or read it to its end first.
     """
-    held = _acknowledged(connection, projection, kind, owners)
-    known = next(held, None)
+    acknowledged_hashes = _acknowledged(connection, projection, kind, owners)
+    known = next(acknowledged_hashes, None)
     last = ("", "", "")
     for item in wanted:
         key = (item.kind, item.owner, item.id)
@@ -79,16 +79,16 @@ def difference(
         last = key
         while known is not None and known[:3] < key:
             yield _gone(known)
-            known = next(held, None)
+            known = next(acknowledged_hashes, None)
         if known is None or known[:3] != key:
             yield Change("new", item.kind, item.id, item.owner, item.hash, item.properties)
         else:
             if known[3] != item.hash:
                 yield Change("changed", item.kind, item.id, item.owner, item.hash, item.properties)
-            known = next(held, None)
+            known = next(acknowledged_hashes, None)
     while known is not None:
         yield _gone(known)
-        known = next(held, None)
+        known = next(acknowledged_hashes, None)
 
 
 def _gone(known: tuple[str, str, str, str]) -> Change:

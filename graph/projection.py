@@ -58,10 +58,10 @@ def rests_on(kind: NodeKind | EdgeKind) -> tuple[Table, ...]:
 
 def changed_owners(connection: Connection, kind: NodeKind | EdgeKind, before: Editions) -> set[str] | None:
     """Whose elements of one kind may have changed since the editions `before`; None when that is not known."""
-    found = owners_since(connection, rests_on(kind), before)
-    if found and kind.name == "IN_COMMUNITY":  # communities are made after the entities have changed; until then a member may be gone
-        found.update(r.community_id for r in select_where_in(connection, select(members), members.c.entity_id, sorted(found)))
-    return found
+    owners = owners_since(connection, rests_on(kind), before)
+    if owners and kind.name == "IN_COMMUNITY":  # communities are made after the entities have changed; until then a member may be gone
+        owners.update(r.community_id for r in select_where_in(connection, select(members), members.c.entity_id, sorted(owners)))
+    return owners
 
 
 def _documents(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
@@ -94,10 +94,10 @@ def _entities(connection: Connection, owners: Owners) -> Iterator[tuple[str, Pro
 
 def _communities(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
     c = communities.c
-    told = texts(connection, owners)
+    summary_texts = texts(connection, owners)
     statement = select(c.community_id, c.level, c.title).order_by(by_code_point(connection, c.community_id))
     for community, level, title in rows_of(connection, statement, c.community_id, owners):
-        yield community, {"id": community, "level": level, "title": title, "summary": told.get(community)}
+        yield community, {"id": community, "level": level, "title": title, "summary": summary_texts.get(community)}
 
 
 def _has_chunk(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
@@ -118,16 +118,21 @@ def _mentions(connection: Connection, owners: Owners) -> Iterator[tuple[str, Pro
     statement = select(c.document, c.chunk, memberships.c.entity_id, m.start_at, m.end_at, m.text).select_from(joined)
     order = (by_code_point(connection, c.document), by_code_point(connection, c.chunk))
     for (document, _), rows in groupby(rows_of(connection, statement.order_by(*order), c.document, owners), key=lambda row: row[:2]):
-        found = [dict(zip(names, row[1:], strict=True)) for row in rows]
-        for properties in sorted(found, key=lambda properties: edge_id(_MENTIONS, properties)):
+        mention_rows = [dict(zip(names, row[1:], strict=True)) for row in rows]
+        for properties in sorted(mention_rows, key=lambda properties: edge_id(_MENTIONS, properties)):
             yield document, properties
 
 
 def _related(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:
     for r in entity_relations(connection, owners):
-        told = orjson.dumps([{"document": e.document, "start": e.start, "end": e.end, "date": e.date or None} for e in r.evidence]).decode()
+        evidence_json = orjson.dumps(
+            [{"document": e.document, "start": e.start, "end": e.end, "date": e.date or None} for e in r.evidence]
+        ).decode()
         ends = {"source": r.source, "target": r.target}
-        yield r.source, {**ends, "type": r.type, "predicate": r.predicate, "weight": r.weight, "confidence": r.confidence, "evidence": told}
+        yield (
+            r.source,
+            {**ends, "type": r.type, "predicate": r.predicate, "weight": r.weight, "confidence": r.confidence, "evidence": evidence_json},
+        )
 
 
 def _in_community(connection: Connection, owners: Owners) -> Iterator[tuple[str, Properties]]:

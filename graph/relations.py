@@ -110,8 +110,8 @@ def gather(connection: Connection) -> None:
         connection.execute(delete(evidence))
     else:
         delete_where_in(connection, evidence.c.document, sorted(changed))
-    told = rows_of(connection, _told_by_mentions(connection), relations.c.document, changed)
-    insert_rows(connection, evidence, (row._asdict() for row in told))
+    pieces = rows_of(connection, _told_by_mentions(connection), relations.c.document, changed)
+    insert_rows(connection, evidence, (row._asdict() for row in pieces))
     _replace_demonyms(connection)
     see(connection, "evidence", now)
 
@@ -120,8 +120,12 @@ def wrong_evidence(connection: Connection) -> list[str]:
     """The documents whose evidence is not what their relations and names say."""
     by_mentions = _told_by_mentions(connection).subquery()
     stated = select(evidence).where(evidence.c.type != DEMONYM).subquery()
-    held, told = (select(*rows.c, func.count()).group_by(*rows.c) for rows in (stated, by_mentions))
-    wrong = {row[0] for difference in (except_(held, told), except_(told, held)) for row in connection.execute(difference)}
+    stored_pieces, wanted_pieces = (select(*rows.c, func.count()).group_by(*rows.c) for rows in (stated, by_mentions))
+    wrong = {
+        row[0]
+        for difference in (except_(stored_pieces, wanted_pieces), except_(wanted_pieces, stored_pieces))
+        for row in connection.execute(difference)
+    }
     peoples = set(connection.execute(select(evidence).where(evidence.c.type == DEMONYM)).tuples())
     return sorted(wrong | {row[0] for row in peoples ^ set(_told_by_names(connection))})
 
@@ -207,10 +211,10 @@ def _named(names: Any, start: Any, end: Any) -> Any:
 def _replace_demonyms(connection: Connection) -> None:
     e = evidence.c
     wanted = set(_told_by_names(connection))
-    held = set(connection.execute(select(evidence).where(e.type == DEMONYM)).tuples())
-    for document, source, target, *_ in sorted(held - wanted):
+    stored = set(connection.execute(select(evidence).where(e.type == DEMONYM)).tuples())
+    for document, source, target, *_ in sorted(stored - wanted):
         connection.execute(delete(evidence).where(e.type == DEMONYM, e.document == document, e.source == source, e.target == target))
-    insert_rows(connection, evidence, (dict(zip(e.keys(), row, strict=True)) for row in sorted(wanted - held)))
+    insert_rows(connection, evidence, (dict(zip(e.keys(), row, strict=True)) for row in sorted(wanted - stored)))
 
 
 def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str, str, int, int, str, str, str, float, float]]:
@@ -226,7 +230,9 @@ def _told_by_names(connection: Connection) -> Iterator[tuple[str, str, str, str,
     places: dict[str, set[str]] = defaultdict(set)
     for name, entity in select_where_in(connection, bearers.where(entities.c.type == "PLACE"), m.name, sorted(peoples)):
         places[name].add(entity)
-    tied = sorted({(people, *places[country]) for country, found in peoples.items() for people in found if len(places[country]) == 1})
+    tied = sorted(
+        {(people, *places[country]) for country, of_country in peoples.items() for people in of_country if len(places[country]) == 1}
+    )
     first = _first_mentions(connection, {people: names[people] for people, _ in tied})
     days = _days(connection, sorted({document for spans in first.values() for document, _, _ in spans}))
     for people, place in tied:
@@ -249,4 +255,4 @@ def _first_mentions(connection: Connection, names: Mapping[str, Collection[str]]
         if name in names[entity]:
             span = (document, start, end)
             first[entity][document] = min(span, first[entity].get(document, span))
-    return {entity: sorted(found.values()) for entity, found in first.items()}
+    return {entity: sorted(by_document.values()) for entity, by_document in first.items()}

@@ -67,14 +67,14 @@ def update(folder: Path, name: str, wanted: Mapping[str, str], vectors: Callable
     any id; they are normalised here. A count of 0 means that no file was touched.
     Raises Damaged when the index that is there cannot be trusted.
     """
-    held = manifest(folder, name)
-    old = held.entries if held is not None and held.model == model else {}
+    before = manifest(folder, name)
+    old = before.entries if before is not None and before.model == model else {}
     changed = sorted(i for i, content in wanted.items() if i not in old or old[i][1] != content)
-    removed = len((held.entries if held else {}).keys() - wanted.keys())
+    removed = len((before.entries if before else {}).keys() - wanted.keys())
     if not changed and not removed:
-        if held is not None:
-            _verify(folder, held)
-        _sweep(folder, name, held)
+        if before is not None:
+            _verify(folder, before)
+        _sweep(folder, name, before)
         return 0
     if not wanted:
         discard(folder, name)
@@ -104,16 +104,16 @@ def search(folder: Path, name: str, vector: npt.ArrayLike, k: int) -> list[tuple
     loaded = _load(folder, name)
     if loaded is None:
         return []
-    held, index = loaded
+    current, index = loaded
     query = _normalised(np.asarray(vector, np.float32).reshape(1, -1), 1)
-    if query.shape[1] != held.dimension:
+    if query.shape[1] != current.dimension:
         raise Damaged(
-            f"The index {name} in {folder} was made by {held.model} with {held.dimension} dimensions, the query has {query.shape[1]}. "
+            f"The index {name} in {folder} was made by {current.model} with {current.dimension} dimensions, the query has {query.shape[1]}. "
             "Run `polyonym ingest` again: it makes the index anew with the model of the settings."
         )
-    scores, numbers = index.search(query, min(k, held.count))
-    found = [(held.ids[int(n)], float(s)) for n, s in zip(numbers[0], scores[0], strict=True) if n != -1]
-    return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+    scores, numbers = index.search(query, min(k, current.count))
+    hits = [(current.ids[int(n)], float(s)) for n, s in zip(numbers[0], scores[0], strict=True) if n != -1]
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
 
 def holdings(folder: Path, name: str) -> dict[str, str]:
@@ -124,10 +124,10 @@ def holdings(folder: Path, name: str) -> dict[str, str]:
     loaded = _load(folder, name)
     if loaded is None:
         return {}
-    held, index = loaded
-    if sorted(_numbers_of(index)) != sorted(number for number, _ in held.entries.values()):
-        raise _damaged(folder / held.file, "holds other entries than its manifest names")
-    return {i: content for i, (_, content) in held.entries.items()}
+    current, index = loaded
+    if sorted(_numbers_of(index)) != sorted(number for number, _ in current.entries.values()):
+        raise _damaged(folder / current.file, "holds other entries than its manifest names")
+    return {i: content for i, (_, content) in current.entries.items()}
 
 
 def discard(folder: Path, name: str) -> None:
@@ -142,8 +142,8 @@ def discard(folder: Path, name: str) -> None:
 def _kept_vectors(folder: Path, name: str, ids: Sequence[str]) -> Vectors:
     loaded = _load(folder, name)
     assert loaded is not None  # only one writer holds the home
-    held, index = loaded
-    return _vectors_of(index, [held.entries[i][0] for i in ids])
+    current, index = loaded
+    return _vectors_of(index, [current.entries[i][0] for i in ids])
 
 
 def _replace(folder: Path, name: str, model: str, matrix: Vectors, entries: dict[str, tuple[int, str]]) -> None:
@@ -237,16 +237,16 @@ def _lists(index: Any) -> list[tuple[npt.NDArray[np.int64], Vectors]]:
 
 def _load(folder: Path, name: str) -> tuple[Manifest, Any] | None:
     """The manifest and its index, both of one moment: a writer may replace and delete what the manifest just named."""
-    held = manifest(folder, name)
-    while held is not None:
-        path = folder / held.file
+    current = manifest(folder, name)
+    while current is not None:
+        path = folder / current.file
         try:
-            return held, _parsed(path, held.checksum, _stamp(path))
+            return current, _parsed(path, current.checksum, _stamp(path))
         except FileNotFoundError as error:
             again = manifest(folder, name)
-            if again == held:
+            if again == current:
                 raise _damaged(path, "is missing") from error
-            held = again
+            current = again
     return None
 
 
@@ -269,12 +269,12 @@ def _parsed(path: Path, checksum: str, _stamp: Stamp) -> Any:
         raise _damaged(path, "cannot be read by FAISS") from error
 
 
-def _verify(folder: Path, held: Manifest) -> None:
-    path = folder / held.file
+def _verify(folder: Path, current: Manifest) -> None:
+    path = folder / current.file
     if not path.exists():
         raise _damaged(path, "is missing")
     with path.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != held.checksum:
+        if hashlib.file_digest(file, "sha256").hexdigest() != current.checksum:
             raise _damaged(path, "differs from its checksum")
 
 
@@ -300,8 +300,8 @@ def _manifest_at(path: Path, _stamp: Stamp) -> Manifest:
     return Manifest(**fields, entries={i: (number, content) for i, (number, content) in parsed["entries"].items()})
 
 
-def _manifest_bytes(held: Manifest) -> bytes:
-    fields = {key: getattr(held, key) for key in ("model", "dimension", "count", "kind", "file", "checksum", "entries")}
+def _manifest_bytes(current: Manifest) -> bytes:
+    fields = {key: getattr(current, key) for key in ("model", "dimension", "count", "kind", "file", "checksum", "entries")}
     body = orjson.dumps({"format": FORMAT, **fields})
     return _seal(body) + body[1:]
 
@@ -314,10 +314,10 @@ def _seal(body: bytes) -> bytes:
 _BODY_AT = len(_seal(b""))
 
 
-def _sweep(folder: Path, name: str, held: Manifest | None) -> None:
+def _sweep(folder: Path, name: str, current: Manifest | None) -> None:
     """Delete what a writer that died left beside the index, and the index file that was just replaced."""
     for path in [*folder.glob(f"{name}-*.faiss*"), *folder.glob(f"{name}.json.part")]:
-        if held is None or path.name != held.file:
+        if current is None or path.name != current.file:
             path.unlink(missing_ok=True)
 
 

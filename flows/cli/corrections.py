@@ -162,11 +162,13 @@ def show(context: typer.Context, home: HomeOption = DEFAULT_HOME, config: Config
     from polyonym.resolution.judgements import judgements as table
 
     with reading(home, config) as (_, connection):
-        held = table.load(connection)
+        stored = table.load(connection)
     if as_json:
-        print_json([table.to_json(j) for j in held])
+        print_json([table.to_json(j) for j in stored])
     else:
-        print_table("", ("id", "kind", "says", "who", "when", "why"), ((j.judgement, j.kind, str(j), j.who, j.when, j.note) for j in held))
+        print_table(
+            "", ("id", "kind", "says", "who", "when", "why"), ((j.judgement, j.kind, str(j), j.who, j.when, j.note) for j in stored)
+        )
 
 
 @judgements.command("export")
@@ -212,8 +214,8 @@ def import_(
         print_json({"new": new, "not_obeyed": hindered})
         return
     out.print(f"{new:,} judgements taken in.")
-    for judgement, told in hindered.items():
-        _warn(judgement, told)
+    for judgement, reasons in hindered.items():
+        _warn(judgement, reasons)
 
 
 @contextmanager
@@ -248,10 +250,10 @@ def _judge(home: Path, config: Path | None, as_json: bool, make: Callable[[Any, 
         print_json(to_json(judgement) | {"not_obeyed": hindered.get(judgement.judgement, [])})
         return
     out.print(f"Kept as [bold]{judgement.judgement}[/bold]: {escape(str(judgement))}")
-    for told in hindered.values():
-        _warn(judgement.judgement, told)
+    for reasons in hindered.values():
+        _warn(judgement.judgement, reasons)
 
 
-def _warn(judgement: str, told: Sequence[str]) -> None:
-    more = f"; and {len(told) - _TOLD:,} more" if len(told) > _TOLD else ""
-    console.print(f"[yellow]{judgement} is kept, but not obeyed everywhere[/yellow]: {escape('; '.join(told[:_TOLD]))}{more}")
+def _warn(judgement: str, reasons: Sequence[str]) -> None:
+    more = f"; and {len(reasons) - _TOLD:,} more" if len(reasons) > _TOLD else ""
+    console.print(f"[yellow]{judgement} is kept, but not obeyed everywhere[/yellow]: {escape('; '.join(reasons[:_TOLD]))}{more}")

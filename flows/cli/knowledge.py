@@ -72,16 +72,16 @@ def build_(
     timings = Timings()
     with place.held():
         with timings.stage("Reading the dump", 100, "%") as reading:
-            found = read_dump(dump, place.knowledge_base, choice, lambda share, _: reading.advance(int(share * 100) - reading.done))
+            summary = read_dump(dump, place.knowledge_base, choice, lambda share, _: reading.advance(int(share * 100) - reading.done))
         with timings.stage("Writing", 100, "%") as writing:
             write_read(dump, place.knowledge_base, lambda share: writing.advance(int(share * 100) - writing.done))
     if as_json:
-        print_json(vars(found))
+        print_json(vars(summary))
         return
-    out.print(f"{found.kept:,} items of {found.lines:,} entities kept in {place.path}.")
-    if found.malformed:
-        console.print(f"[yellow]{found.malformed:,} lines were malformed[/yellow] and left out: {escape('; '.join(found.examples))}")
-    if found.cut_off:
+    out.print(f"{summary.kept:,} items of {summary.lines:,} entities kept in {place.path}.")
+    if summary.malformed:
+        console.print(f"[yellow]{summary.malformed:,} lines were malformed[/yellow] and left out: {escape('; '.join(summary.examples))}")
+    if summary.cut_off:
         console.print("[yellow]The dump breaks off before its end[/yellow]: entities are missing.")
 
 
@@ -131,11 +131,12 @@ def find(
         raise WrongUse(f"{home} has no knowledge base yet. Import one: polyonym kb import FILE --home {home}")
     base = KnowledgeBase(place.knowledge_base)
     try:
-        found = base.candidates([name])[name]
+        candidates = base.candidates([name])[name]
     finally:
         base.close()
     rows: list[dict[str, Any]] = [
-        {"id": c.item.id, "label": c.item.label, "matched": c.matched, "match": c.match, "description": c.item.description} for c in found
+        {"id": c.item.id, "label": c.item.label, "matched": c.matched, "match": c.match, "description": c.item.description}
+        for c in candidates
     ]
     if as_json:
         print_json(rows)

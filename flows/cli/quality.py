@@ -105,14 +105,14 @@ def audit(
     true = read_gold(gold) if gold else None
     with reading(home, config) as (it, connection):
         without_gold = standing(connection)
-        found = against_gold(true, exports.export(connection, "mentions")) if true else None
-    broken = _broken(found.scores, asked) if found else []
-    told = {"standing": asdict(without_gold), "gold": asdict(found) if found else None, "broken": broken}
-    files.write(it.home.audit, audit_page.render(told | {"gold_set": gold.name if gold else None}).encode())
+        with_gold = against_gold(true, exports.export(connection, "mentions")) if true else None
+    broken = _broken(with_gold.scores, asked) if with_gold else []
+    result = {"standing": asdict(without_gold), "gold": asdict(with_gold) if with_gold else None, "broken": broken}
+    files.write(it.home.audit, audit_page.render(result | {"gold_set": gold.name if gold else None}).encode())
     if as_json:
-        print_json(told)
+        print_json(result)
     else:
-        _show(without_gold, found)
+        _show(without_gold, with_gold)
         out.print(f"\nPage: {escape(str(it.home.audit))}")
     if broken:
         console.print(f"[bold red]polyonym:[/bold red] gate broken: {escape('; '.join(broken))}", soft_wrap=True)
@@ -132,33 +132,33 @@ def _broken(scores: "Scores", asked: Sequence[tuple[str, str, float | None, bool
     return broken
 
 
-def _show(standing: "Standing", found: "GoldEvaluation | None") -> None:
+def _show(standing: "Standing", with_gold: "GoldEvaluation | None") -> None:
     print_table("Nodes and links", ("what", "count"), ((what, getattr(standing, key)) for key, what in _COUNTED.items()), right=(1,))
     if standing.weakest:
         out.print()
         rows = ((w.name, w.wikidata_id, w.confidence, w.weakest, w.document) for w in standing.weakest[:10])
         print_table("Nodes with the weakest links", ("node", "item", "confidence", "name", "document"), rows, right=(2,))
-    if found is None:
+    if with_gold is None:
         return
-    s = found.scores
+    s = with_gold.scores
     out.print()
     rows_of = [(key, _figure(getattr(s, key)), meaning) for key, meaning in _MEANING.items() if getattr(s, key) is not None]
     title = f"Against gold: {s.gold_mentions:,} mentions of {s.gold_entities:,} found entities in {s.documents:,} documents"
     print_table(title, ("figure", "value", "meaning"), rows_of, right=(1,))
-    if len(found.by_type) > 1:
+    if len(with_gold.by_type) > 1:
         out.print()
-        of_types = ((t, p.gold_mentions, p.found, p.b3[2], p.pair[2], p.redundant, p.fused) for t, p in found.by_type.items())
+        of_types = ((t, p.gold_mentions, p.found, p.b3[2], p.pair[2], p.redundant, p.fused) for t, p in with_gold.by_type.items())
         print_table(
             "By type", ("type", "gold mentions", "found", "B³ F", "pair F", "redundant", "fused"), of_types, right=(1, 2, 3, 4, 5, 6)
         )
-    if found.errors:
+    if with_gold.errors:
         out.print()
-        errors = ((e.kind, e.cost, e.name, e.id, " · ".join(_part(e, p) for p in e.parts)) for e in found.errors[:_ERRORS_SHOWN])
-        title = f"Errors, the dearest first ({min(_ERRORS_SHOWN, len(found.errors))} of {len(found.errors):,})"
+        errors = ((e.kind, e.cost, e.name, e.id, " · ".join(_part(e, p) for p in e.parts)) for e in with_gold.errors[:_ERRORS_SHOWN])
+        title = f"Errors, the dearest first ({min(_ERRORS_SHOWN, len(with_gold.errors))} of {len(with_gold.errors):,})"
         print_table(title, ("error", "mentions", "name", "id", "lies in"), errors, right=(1,))
-    if found.absent:
+    if with_gold.absent:
         console.print(
-            f"[yellow]{len(found.absent):,} of the gold set's documents have no mention here[/yellow], e.g. {escape(found.absent[0])}"
+            f"[yellow]{len(with_gold.absent):,} of the gold set's documents have no mention here[/yellow], e.g. {escape(with_gold.absent[0])}"
         )
 
 
@@ -245,17 +245,17 @@ def check(
     from polyonym.flows.pipeline import repair as checking
 
     with writing(home, config) as it:  # a check while a run writes would see half of its work
-        found = checking.check(it.home, it.settings, it.engine)
+        findings = checking.check(it.home, it.settings, it.engine)
         if repair:
             interrupts.watch_interrupts()
-            checking.repair(home, config, found)
-        left = checking.check(it.home, it.settings, it.engine) if repair and found else found
+            checking.repair(home, config, findings)
+        left = checking.check(it.home, it.settings, it.engine) if repair and findings else findings
     if as_json:
-        print_json({"found": list(map(asdict, found)), "left": list(map(asdict, left))})
-    elif not found:
+        print_json({"found": list(map(asdict, findings)), "left": list(map(asdict, left))})
+    elif not findings:
         out.print("State, graph and indexes agree.")
     else:
-        rows = ((f.where, f.what, f.count, ", ".join(f.examples), "no" if f in left else "yes") for f in found)
+        rows = ((f.where, f.what, f.count, ", ".join(f.examples), "no" if f in left else "yes") for f in findings)
         print_table("What differs", ("where", "what", "count", "such as", "repaired"), rows, right=(2,))
     if left:
         console.print(f"[bold red]polyonym:[/bold red] {len(left):,} findings. {_advice(left, repair)}", soft_wrap=True)
@@ -266,11 +266,11 @@ def _advice(left: "Sequence[Finding]", repaired: bool) -> str:
     """What can be done about findings: before and after a repair."""
     if not repaired:
         return "polyonym check --repair makes again what can be made from the state, and has files read again whose texts were altered."
-    told = []
+    advice = []
     if any(f.where == "documents" for f in left):
-        told.append("polyonym ingest PATH reads the files of the altered texts again; what rests on them can be mended after that.")
+        advice.append("polyonym ingest PATH reads the files of the altered texts again; what rests on them can be mended after that.")
     if any(f.where != "documents" for f in left):
-        told.append(
+        advice.append(
             "What repair leaves cannot be made from this state: restore the home from a copy or make a new one, and please report it."
         )
-    return " ".join(told)
+    return " ".join(advice)

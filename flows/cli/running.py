@@ -162,21 +162,21 @@ def plan(
         else:  # before the first run: planned for an empty home that is thrown away
             place = Home(Path(stack.enter_context(TemporaryDirectory())))
             it = Opened(place, settings, place.make(settings))
-        found = planning.plan(it, stack.enter_context(it.engine.connect()), paths, allow_deletions, keep_gone, registry)
+        planned = planning.plan(it, stack.enter_context(it.engine.connect()), paths, allow_deletions, keep_gone, registry)
     if as_json:
-        print_json(found)
+        print_json(planned)
         return
-    rows = [(kind, files, found["documents"][kind]) for kind, files in found["files"].items()]
+    rows = [(kind, files, planned["documents"][kind]) for kind, files in planned["files"].items()]
     print_table("Changes", ("kind", "files", "documents"), rows, right=(1, 2))
     out.print()
-    work = [(w["stage"], w["documents"], w["why"], f"{w['seconds']:,.1f} s" if w["seconds"] is not None else "") for w in found["work"]]
+    work = [(w["stage"], w["documents"], w["why"], f"{w['seconds']:,.1f} s" if w["seconds"] is not None else "") for w in planned["work"]]
     print_table("Work", ("stage", "documents", "why", "about"), work, right=(1, 3))
     out.print(
-        f"\nChunks to process: {found['chunks']:,} · about: names to resolve {found['names']:,}, Wikidata requests "
-        f"{found['wikidata_requests']:,}, tokens of summaries {found['summary_tokens']:,}"
+        f"\nChunks to process: {planned['chunks']:,} · about: names to resolve {planned['names']:,}, Wikidata requests "
+        f"{planned['wikidata_requests']:,}, tokens of summaries {planned['summary_tokens']:,}"
     )
-    if found["seconds"] is not None:
-        out.print(f"Estimated time, from earlier runs: {found['seconds']:,.0f} s")
+    if planned["seconds"] is not None:
+        out.print(f"Estimated time, from earlier runs: {planned['seconds']:,.0f} s")
 
 
 @app.command()

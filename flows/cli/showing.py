@@ -37,16 +37,16 @@ def status(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json
     from polyonym.flows.planning import plan
 
     with reading(home, config) as (it, connection):
-        held = overview.counts(connection)
+        counts = overview.counts(connection)
         history = runs.load(connection)
         waiting = plan.pending(it, connection)
     last = history[-1] if history else None
     if last and last.status == "running" and not it.home.is_held():
         last = replace(last, status="killed")  # as the next run will record it
     if as_json:
-        print_json({"home": str(home), "counts": held, "last_run": vars(last) if last else None, "pending": waiting})
+        print_json({"home": str(home), "counts": counts, "last_run": vars(last) if last else None, "pending": waiting})
         return
-    print_table(f"{home}", ("what", "count"), held.items(), right=(1,))
+    print_table(f"{home}", ("what", "count"), counts.items(), right=(1,))
     if last:
         out.print(f"\nLast run: {last.run}, {last.started}, [bold]{last.status}[/bold]")
         if last.status == "killed":
@@ -63,7 +63,7 @@ def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_jso
     from polyonym.ingest.sources import table_layouts
 
     with reading(home, config) as (_, connection):
-        held = table.counts(connection)
+        counted = table.counts(connection)
         tables = table_layouts.load(connection)
     rows = [
         {
@@ -76,14 +76,14 @@ def sources(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_jso
             "set_aside": c.rejected,
             "tables": [{key: value for key, value in t.items() if key != "source"} for t in tables if t["source"] == c.source.root],
         }
-        for c in held
+        for c in counted
     ]
     if as_json:
         print_json(rows)
     else:
         shown = (
             (r["source"], r["kind"], " ".join(c.source.patterns), r["files"], r["documents"], r["set_aside"])
-            for r, c in zip(rows, held, strict=True)
+            for r, c in zip(rows, counted, strict=True)
         )
         print_table("", ("source", "kind", "patterns", "files", "documents", "set aside"), shown, right=(3, 4, 5))
         if tables:
@@ -135,8 +135,8 @@ def names(
     from polyonym.flows.inspect import overview
 
     with reading(home, config) as (_, connection):
-        held = overview.nodes(connection)
-    together, apart = overview.united(held), overview.apart(held)
+        shown = overview.nodes(connection)
+    together, apart = overview.united(shown), overview.apart(shown)
     if as_json:
         print_json(
             {
@@ -228,10 +228,10 @@ def search(
         print_json([vars(hit) for hit in hits])
         return
     for kind in ("entity", "community", "chunk"):
-        found = [hit for hit in hits if hit.kind == kind]
-        if found:
+        of_kind = [hit for hit in hits if hit.kind == kind]
+        if of_kind:
             plural = {"entity": "Entities", "community": "Communities", "chunk": "Chunks"}[kind]
-            print_table(plural, ("score", "id", "what", "source"), ((h.score, h.id, h.text, h.source) for h in found), right=(0,))
+            print_table(plural, ("score", "id", "what", "source"), ((h.score, h.id, h.text, h.source) for h in of_kind), right=(0,))
             out.print()
     if not hits:
         out.print("Nothing is indexed yet.")
@@ -274,13 +274,13 @@ def runs(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: 
     from polyonym.flows.home import history
 
     with reading(home, config) as (_, connection):
-        held = history.load(connection)
+        past = history.load(connection)
         changed = history.counts(connection)
     if as_json:
-        print_json([vars(r) | {"changes": changed.get(r.run, {})} for r in held])
+        print_json([vars(r) | {"changes": changed.get(r.run, {})} for r in past])
         return
     rows = []
-    for run in held:
+    for run in past:
         stages = sum(s["seconds"] for s in run.figures.get("stages", ()))
         counts = run.figures.get("counts", {})
         rows.append(
@@ -300,12 +300,12 @@ def runs(home: HomeOption = DEFAULT_HOME, config: ConfigOption = None, as_json: 
 
 def _changed(counts: Mapping[str, int]) -> str:
     """What a run changed, a line for each kind of thing."""
-    told: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
     for kind, count in counts.items():
         thing, _, what = kind.partition("-")
-        told.setdefault(thing, []).append(f"{count:,} {what}")
+        parts.setdefault(thing, []).append(f"{count:,} {what}")
     plural = {"document": "documents", "entity": "entities", "link": "links", "community": "communities"}
-    return "\n".join(f"{name} {', '.join(told[thing])}" for thing, name in plural.items() if thing in told) or "no change"
+    return "\n".join(f"{name} {', '.join(parts[thing])}" for thing, name in plural.items() if thing in parts) or "no change"
 
 
 @app.command()
@@ -321,13 +321,13 @@ def diff(
     from polyonym.flows.report import report
 
     with reading(home, config) as (_, connection):
-        found = report.named(connection, history.difference(connection, first, second))
+        differences = report.named(connection, history.difference(connection, first, second))
     if as_json:
-        print_json(found)
+        print_json(differences)
         return
-    if not found:
+    if not differences:
         out.print(f"Nothing changed between run {first} and run {second}.")
-    for kind, changes in found.items():
+    for kind, changes in differences.items():
         rows = ((c["id"], c["other"], c["name"]) for c in changes[:40])
         print_table(f"{kind.replace('-', ' ')} ({len(changes):,})", ("what", "", "name now"), rows)
         if len(changes) > 40:

@@ -70,11 +70,11 @@ def _of_prefect(error: BaseException) -> Stop | None:
 
 
 def _defect(error: BaseException) -> Defect:
-    told = "".join(traceback.format_exception(error))
+    trace = "".join(traceback.format_exception(error))
     try:
         with tempfile.NamedTemporaryFile("w", prefix="polyonym-", suffix=".txt", encoding="utf-8", delete=False) as file:
-            file.write(told)
+            file.write(trace)
         where = f"The traceback is in {file.name}"
     except OSError:
-        where = told
+        where = trace
     return Defect(f"A defect of this program: {type(error).__name__}: {error}. Nothing is lost; please report it. {where}")

@@ -87,8 +87,8 @@ def gone_id(document: str) -> str:
 def forget_documents(connection: Connection, names: Sequence[str]) -> None:
     """Take the names of these documents out of the history; what happened to them stays countable."""
     of_documents = run_changes.c.kind.startswith("document-")
-    told = select(run_changes.c.id).where(of_documents).distinct()
-    for name in sorted({row.id for row in select_where_in(connection, told, run_changes.c.id, names)}):
+    ids = select(run_changes.c.id).where(of_documents).distinct()
+    for name in sorted({row.id for row in select_where_in(connection, ids, run_changes.c.id, names)}):
         connection.execute(run_changes.update().where(of_documents, run_changes.c.id == name).values(id=gone_id(name)))
 
 
@@ -107,10 +107,10 @@ def changes(connection: Connection, numbers: Sequence[int]) -> Iterator[Change]:
 def counts(connection: Connection) -> dict[int, dict[str, int]]:
     """For every run, how many changes of each kind it made."""
     statement = select(run_changes.c.run, run_changes.c.kind, func.count().label("number")).group_by(run_changes.c.run, run_changes.c.kind)
-    found: dict[int, dict[str, int]] = defaultdict(dict)
+    by_run: dict[int, dict[str, int]] = defaultdict(dict)
     for row in connection.execute(statement.order_by(run_changes.c.run, run_changes.c.kind)):
-        found[row.run][row.kind] = row.number
-    return found
+        by_run[row.run][row.kind] = row.number
+    return by_run
 
 
 _COMES, _GOES = ("new", "gained"), ("gone", "lost", "merged")
@@ -140,7 +140,7 @@ def folded(happened: Iterable[Change]) -> dict[str, list[Change]]:
         else:
             earlier = by_thing.pop(("document", change.other), []) if change.kind == "document-moved" else []
             by_thing.setdefault(_thing(change), []).extend([*earlier, change])
-    net = {thing: rest for thing, held in by_thing.items() if (rest := _left_of(held))}
+    net = {thing: rest for thing, happened_to_it in by_thing.items() if (rest := _left_of(happened_to_it))}
     fresh = {c.id for c in net.values() if c.kind == "entity-new"}
     left = [_into_living(c, by_thing) if c.kind == "entity-merged" else c for c in net.values()]
     left += [c for c in splits.values() if c.other in fresh and c.id not in fresh]

@@ -52,8 +52,8 @@ class Knowledge:
     def registry(self) -> Registry | None:
         """The registry that was given to this home, None without one."""
         with self._engine.connect() as connection:
-            held = registry.load(connection)
-        return held if held.items else None
+            stored = registry.load(connection)
+        return stored if stored.items else None
 
     @cached_property
     def _registered(self) -> dict[str, Item]:
@@ -110,8 +110,8 @@ class Knowledge:
     def close(self) -> None:
         """Close what was opened."""
         for name in ("base", "wikidata"):
-            if held := self.__dict__.get(name):
-                held.close()
+            if opened := self.__dict__.get(name):
+                opened.close()
 
 
 def names_to_ask(connection: Connection) -> Iterator[str]:

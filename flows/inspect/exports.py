@@ -92,14 +92,14 @@ def _mentions(connection: Connection) -> Iterator[Row]:
 
 def _confidences(connection: Connection, known: Sequence[Judgement], linked: Mapping[str, str | None]) -> dict[str, float]:
     """For every entity the confidence of the surest link to its item."""
-    found: dict[str, float] = {}
+    surest: dict[str, float] = {}
     for batch in _documents_with(connection, "links"):
         entity_of = {(m.document, m.name): m.entity_id for m in entities.load_memberships(connection, batch)}
         for link in judgements.judged_links(known, links.load_bare(connection, batch)):
             entity_id = entity_of.get((link.document, link.name), "")
             if link.wikidata_id and link.wikidata_id == linked.get(entity_id):
-                found[entity_id] = max(link.confidence, found.get(entity_id, 0.0))
-    return found
+                surest[entity_id] = max(link.confidence, surest.get(entity_id, 0.0))
+    return surest
 
 
 def _entities(connection: Connection) -> Iterator[Row]:
@@ -122,8 +122,8 @@ def _entities(connection: Connection) -> Iterator[Row]:
 
 def _relations(connection: Connection) -> Iterator[Row]:
     present = stage_marks.held(connection, "relations").keys() & stage_marks.held(connection, "resolve").keys()
-    for held in relations.entity_relations(connection):
-        r = replace(held, evidence=tuple(e for e in held.evidence if e.document in present))
+    for stored in relations.entity_relations(connection):
+        r = replace(stored, evidence=tuple(e for e in stored.evidence if e.document in present))
         if not r.evidence:
             continue
         yield {
@@ -184,20 +184,20 @@ _CLOSE = 0.05
 def _review(connection: Connection) -> Iterator[Row]:
     """What was in doubt, the dearest first: names left apart, joins and partings of one name, links, each with the probability that it is
     wrong and how many mentions hang on it."""
-    found = [row for d in all_decisions(connection) if (row := _doubt(d))]
-    yield from sorted(found, key=lambda r: (-r["risk"], r["kind"], r["scope"], r["names"], [tuple(s.values()) for s in r["spans"]]))
+    doubts = [row for d in all_decisions(connection) if (row := _doubt(d))]
+    yield from sorted(doubts, key=lambda r: (-r["risk"], r["kind"], r["scope"], r["names"], [tuple(s.values()) for s in r["spans"]]))
 
 
 def _doubt(d: Decision) -> Row | None:
     """A decision as a row of the review, None where it was not close."""
-    told = d.features.get("probability", d.features.get("confidence"))
+    likelihood = d.features.get("probability", d.features.get("confidence"))
     if d.kind == "abstain":
-        probability, wrong = told, 0.5
-    elif told is None or d.kind not in ("merge", "split", "link", "nil") or d.features.get("registry_id"):
+        probability, wrong = likelihood, 0.5
+    elif likelihood is None or d.kind not in ("merge", "split", "link", "nil") or d.features.get("registry_id"):
         return None
     else:
-        probability = told
-        wrong = told if d.kind in ("split", "nil") else 1.0 - told
+        probability = likelihood
+        wrong = likelihood if d.kind in ("split", "nil") else 1.0 - likelihood
     if wrong < _CLOSE:
         return None
     mentions = d.features.get("mentions") or len(d.spans)
@@ -219,9 +219,9 @@ def _doubt(d: Decision) -> Row | None:
 
 
 def _communities(connection: Connection) -> Iterator[Row]:
-    told = summaries.load(connection)
+    written = summaries.load(connection)
     for c in communities.load(connection).communities:
-        summary = [{"sentence": s.sentence, "chunk": s.chunk} for s in told.get(c.community_id, ())]
+        summary = [{"sentence": s.sentence, "chunk": s.chunk} for s in written.get(c.community_id, ())]
         yield {
             "community_id": c.community_id,
             "level": c.level,

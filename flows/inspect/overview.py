@@ -53,28 +53,30 @@ def nodes(connection: Connection) -> list[Node]:
     names: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for alias in entities.load_aliases(connection):
         names[alias.entity_id].append((alias.name, alias.count))
-    held = [Node(e, tuple(names[e.entity_id])) for e in entities.load(connection)]
-    return sorted(held, key=lambda n: (-n.entity.mentions, n.entity.name, n.entity.entity_id))
+    unsorted = [Node(e, tuple(names[e.entity_id])) for e in entities.load(connection)]
+    return sorted(unsorted, key=lambda n: (-n.entity.mentions, n.entity.name, n.entity.entity_id))
 
 
-def united(held: list[Node]) -> list[Node]:
+def united(all_nodes: list[Node]) -> list[Node]:
     """The nodes that several spellings became, those with most spellings first."""
-    return sorted((n for n in held if n.distinct > 1), key=lambda n: (-n.distinct, -n.entity.mentions, n.entity.name, n.entity.entity_id))
+    return sorted(
+        (n for n in all_nodes if n.distinct > 1), key=lambda n: (-n.distinct, -n.entity.mentions, n.entity.name, n.entity.entity_id)
+    )
 
 
-def apart(held: list[Node]) -> list[tuple[str, list[Node]]]:
+def apart(all_nodes: list[Node]) -> list[tuple[str, list[Node]]]:
     """Names that two or more nodes share, in whole or in their last or first word, with those nodes; most nodes first.
 
     These are the places where a careless merge would have made one node out of several.
     """
     groups: dict[str, dict[str, Node]] = defaultdict(dict)
-    for node in held:
+    for node in all_nodes:
         for surface, _ in node.names:
             words = normalise(surface).split()
             for key in {" ".join(words), words[0], words[-1]} if words else set():
                 if len(key) > 3:
                     groups[key][node.entity.entity_id] = node
-    shared = [(key, list(found.values())) for key, found in groups.items() if len(found) > 1]
+    shared = [(key, list(sharing.values())) for key, sharing in groups.items() if len(sharing) > 1]
     return sorted(shared, key=lambda g: (-len(g[1]), -sum(n.entity.mentions for n in g[1]), g[0]))
 
 

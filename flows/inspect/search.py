@@ -29,53 +29,53 @@ def search(home: Home, settings: Settings, connection: Connection, text: str, li
     """The `limit` nearest things of each kind, best first within each. Raises WrongUse when another model made the indexes."""
     names = ("entities", "communities", "chunks")
     for name in names:
-        held = vectors.manifest(home.vectors, name)
-        if held is not None and held.model != model_fingerprint(settings.embedding_model):
+        manifest = vectors.manifest(home.vectors, name)
+        if manifest is not None and manifest.model != model_fingerprint(settings.embedding_model):
             raise WrongUse(
                 f"The index of {name} was not made by the model that the settings name, {settings.embedding_model}: their vectors "
                 "cannot be compared. Run `polyonym ingest` again, which embeds everything anew, or set POLYONYM_EMBEDDING_MODEL back."
             )
     vector = Embedder(settings.embedding_model).encode([text])[0]
-    found = {name: vectors.search(home.vectors, name, vector, limit) for name in names}
+    nearest = {name: vectors.search(home.vectors, name, vector, limit) for name in names}
     return [
-        *_entities(connection, found["entities"]),
-        *_communities(connection, found["communities"]),
-        *_chunks(connection, found["chunks"]),
+        *_entities(connection, nearest["entities"]),
+        *_communities(connection, nearest["communities"]),
+        *_chunks(connection, nearest["chunks"]),
     ]
 
 
-def _entities(connection: Connection, found: list[tuple[str, float]]) -> list[Hit]:
-    ids = [i for i, _ in found]
-    held = {e.entity_id: e for e in entities.load(connection, ids)}
+def _entities(connection: Connection, nearest: list[tuple[str, float]]) -> list[Hit]:
+    ids = [i for i, _ in nearest]
+    by_id = {e.entity_id: e for e in entities.load(connection, ids)}
     where: dict[str, set[str]] = {}
     for member in entities.members_of(connection, ids):
         where.setdefault(member.entity_id, set()).add(member.document)
     hits = []
-    for i, score in found:
-        if entity := held.get(i):
+    for i, score in nearest:
+        if entity := by_id.get(i):
             link = entity.registry_id or entity.wikidata_id
             what = f"{entity.name} ({entity.type}{', ' + link if link else ''})" + (f": {entity.description}" if entity.description else "")
             hits.append(Hit("entity", round(score, 3), i, what, _some(sorted(where.get(i, ())))))
     return hits
 
 
-def _communities(connection: Connection, found: list[tuple[str, float]]) -> list[Hit]:
-    held = {c.community_id: c for c in communities.load(connection).communities}
-    told = summaries.load(connection)
+def _communities(connection: Connection, nearest: list[tuple[str, float]]) -> list[Hit]:
+    by_id = {c.community_id: c for c in communities.load(connection).communities}
+    written = summaries.load(connection)
     hits = []
-    for i, score in found:
-        if community := held.get(i):
-            sentences = told.get(i, ())
+    for i, score in nearest:
+        if community := by_id.get(i):
+            sentences = written.get(i, ())
             text = f"{community.title}: {' '.join(s.sentence for s in sentences[:2])}" if sentences else community.title
             hits.append(Hit("community", round(score, 3), i, text, _some([s.chunk for s in sentences])))
     return hits
 
 
-def _chunks(connection: Connection, found: list[tuple[str, float]]) -> list[Hit]:
-    held = {c.chunk: c for c in chunks.by_id(connection, [i for i, _ in found])}
+def _chunks(connection: Connection, nearest: list[tuple[str, float]]) -> list[Hit]:
+    by_id = {c.chunk: c for c in chunks.by_id(connection, [i for i, _ in nearest])}
     hits = []
-    for i, score in found:
-        if chunk := held.get(i):
+    for i, score in nearest:
+        if chunk := by_id.get(i):
             text = " ".join(chunk.text.split())
             hits.append(
                 Hit(

@@ -33,9 +33,9 @@ def publish(run: Run) -> None:
 
 def _changes(connection: Connection, number: int) -> list[dict[str, Any]]:
     rows = []
-    for kind, told in report.changes(connection, number).items():
+    for kind, of_kind in report.changes(connection, number).items():
         what = kind.replace("-", " ")
-        rows += [{"change": what, "what": c["id"], "other": c["other"], "name now": c["name"] or ""} for c in told["first"]]
-        if more := told["count"] - len(told["first"]):
+        rows += [{"change": what, "what": c["id"], "other": c["other"], "name now": c["name"] or ""} for c in of_kind["first"]]
+        if more := of_kind["count"] - len(of_kind["first"]):
             rows.append({"change": what, "what": f"… and {more:,} more", "other": "", "name now": ""})
     return rows

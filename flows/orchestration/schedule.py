@@ -38,10 +38,10 @@ class Schedule:
     @property
     def period(self) -> timedelta:
         """The period of `every`. Raises WrongUse when it is none."""
-        found = _EVERY.fullmatch(self.every)
-        if not found or not int(found[1]):
+        match = _EVERY.fullmatch(self.every)
+        if not match or not int(match[1]):
             raise WrongUse(f"--every {self.every!r} is no period: write a number and s, m, h or d, e.g. 15m.")
-        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
     def last_due(self, now: datetime) -> datetime:
         """When a run was last due before `now`. Raises WrongUse for a schedule that cannot be read."""

@@ -61,9 +61,9 @@ def prefect_server(home: Home, schedules: bool = False) -> Iterator[PrefectServe
     port = _free_port()
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     variables = environment.environment(home) | os.environ | ({} if schedules else {"PREFECT__SERVER_EPHEMERAL": "1"})
-    with log.open("ab") as told:
+    with log.open("ab") as log_file:
         # In a session of its own: a Ctrl-C in the terminal is ours, and we need the server to end in order.
-        process = subprocess.Popen(command, stdout=told, stderr=told, start_new_session=True, env=variables)
+        process = subprocess.Popen(command, stdout=log_file, stderr=log_file, start_new_session=True, env=variables)
     try:
         yield PrefectServer(f"http://127.0.0.1:{port}/api", log, process)
     finally:
@@ -103,7 +103,7 @@ def drop_late_runs(deployment: str, but: str | None = None) -> int:
     late = FlowRunFilter(state=FlowRunFilterState(name=FlowRunFilterStateName(any_=["Late", "AwaitingConcurrencySlot"])))
     of_ours = DeploymentFilter(name=DeploymentFilterName(any_=[deployment]))
     with get_client(sync_client=True) as client:
-        found = [r for r in client.read_flow_runs(flow_run_filter=late, deployment_filter=of_ours) if str(r.id) != but]
-        for run in found:
+        overdue = [r for r in client.read_flow_runs(flow_run_filter=late, deployment_filter=of_ours) if str(r.id) != but]
+        for run in overdue:
             client.set_flow_run_state(run.id, Cancelled(message="Overdue: caught up by one run for all."), force=True)
-    return len(found)
+    return len(overdue)

@@ -38,14 +38,14 @@ def mention_batch(run: Run, batch: Batch) -> int:
             kept = model_outputs.load(connection, model, [p.content for _, where in mine for p in where.passages])
         fresh[model] = mentions.recognise_missing(mine, pipeline, kept, run.pipelines)
         payloads[pipeline] = kept | fresh[model]
-    found = [m for d, where in texts for m in _mentions(run, d, where, payloads)]
+    recognised = [m for d, where in texts for m in _mentions(run, d, where, payloads)]
     with run.engine.begin() as connection:
         for model, new in fresh.items():
             model_outputs.save(connection, model, new)
         model_outputs.use(connection, {f"mentions:{d.document}": [p.content for p in where.passages] for d, where in texts})
-        mentions.replace(connection, batch.documents, found)
+        mentions.replace(connection, batch.documents, recognised)
         stage_marks.mark(connection, "mentions", {d: batch.keys[d] for d in batch.documents})
-    return len(found)
+    return len(recognised)
 
 
 def _pipelines(settings: Settings, document: Document) -> list[str]:
@@ -64,24 +64,24 @@ def relate_batch(run: Run, batch: Batch) -> int:
     settings = run.settings
     with run.engine.connect() as connection:
         texts = list(documents.load(connection, batch.documents))
-        found: dict[str, list[Mention]] = {d.document: [] for d in texts}
+        by_document: dict[str, list[Mention]] = {d.document: [] for d in texts}
         for mention in mentions.load(connection, batch.documents):
-            found[mention.document].append(mention)
+            by_document[mention.document].append(mention)
     made = []
     fresh: dict[str, dict[str, bytes]] = {}
     used: dict[str, list[str]] = {}
     times: dict[str, list[Stated]] = {}
     for language in sorted({d.language for d in texts}):
-        mine = [(d, found[d.document]) for d in texts if d.language == language]
+        mine = [(d, by_document[d.document]) for d in texts if d.language == language]
         pipeline = settings.pipelines[language]
         model = parses.model_name(pipeline)
-        wanted = {d.document: relations.contents(d, held) for d, held in mine}
-        used.update({f"relations:{d}": held for d, held in wanted.items()})
+        wanted = {d.document: relations.contents(d, mentioned) for d, mentioned in mine}
+        used.update({f"relations:{d}": mentioned for d, mentioned in wanted.items()})
         with run.engine.connect() as connection:
-            kept = model_outputs.load(connection, model, [c for held in wanted.values() for c in held])
+            kept = model_outputs.load(connection, model, [c for mentioned in wanted.values() for c in mentioned])
         fresh[model] = relations.parse_missing(mine, pipeline, kept, run.pipelines)
-        times.update({d.document: relations.find_times(d, held) for d, held in mine})
-        made += [r for d, held in mine for r in relations.find_relations(d, held, kept | fresh[model], times[d.document])]
+        times.update({d.document: relations.find_times(d, mentioned) for d, mentioned in mine})
+        made += [r for d, mentioned in mine for r in relations.find_relations(d, mentioned, kept | fresh[model], times[d.document])]
     with run.engine.begin() as connection:
         for model, new in fresh.items():
             model_outputs.save(connection, model, new)

@@ -28,11 +28,11 @@ from polyonym.ingest.text.embedding import encode_kept
 def home_id(engine: Engine) -> str:
     """The home's own id, made at its first load; it marks the graph store as this home's."""
     with engine.begin() as connection:
-        held: str | None = get_fact(connection, "home_id")
-        if held is None:
-            held = uuid4().hex
-            set_fact(connection, "home_id", held)
-    return held
+        known: str | None = get_fact(connection, "home_id")
+        if known is None:
+            known = uuid4().hex
+            set_fact(connection, "home_id", known)
+    return known
 
 
 @contextmanager

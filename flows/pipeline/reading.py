@@ -66,15 +66,15 @@ def check_losses(connection: Connection, scan: Scan, settings: Settings) -> None
     Nothing is written. Files are read for this only where so many documents could go; what would be set aside for its language alone
     counts as there.
     """
-    held = {c.source.root: c for c in sources.counts(connection)}
+    counted = {c.source.root: c for c in sources.counts(connection)}
     here = set(scan.paths.values())
-    gone = [f for f in scan.gone if held[f.source].source.base / f.file not in here]  # else another source has taken it over
+    gone = [f for f in scan.gone if counted[f.source].source.base / f.file not in here]  # else another source has taken it over
     at_risk: dict[str, list[tuple[File, File | None]]] = defaultdict(list)
     for old, new in (*((f, f) for f in scan.changed), *scan.moved, *((f, None) for f in gone)):
         at_risk[old.source].append((old, new))
     for source, files in at_risk.items():
         names = [documents.held_of_file(connection, source, old.file).keys() for old, _ in files]
-        if sum(map(len, names)) <= sources.MOST_GONE * held[source].documents:
+        if sum(map(len, names)) <= sources.MOST_GONE * counted[source].documents:
             continue
         lost = 0
         for (old, new), of_file in zip(files, names, strict=True):
@@ -84,15 +84,15 @@ def check_losses(connection: Connection, scan: Scan, settings: Settings) -> None
             # A row that is called by what it holds has another name when that has changed: it is not lost.
             lost += max(0, len(before - now) - sum(is_named_by_content(end) for end in now - before))
         if lost:
-            sources.check_loss(source, lost, held[source].documents, "documents")
+            sources.check_loss(source, lost, counted[source].documents, "documents")
 
 
 def _readable(file: File, scan: Scan, settings: Settings) -> set[str]:
     """The ends of the names of what can be read of a file."""
     if file.problem:
         return set()
-    found = read_file(scan.path(file), reader_options(settings, scan.path(file)))
-    return {_ending(result) for result in found if not isinstance(result, Unreadable)}
+    contents = read_file(scan.path(file), reader_options(settings, scan.path(file)))
+    return {_ending(result) for result in contents if not isinstance(result, Unreadable)}
 
 
 def _ending(result: Read | Unreadable) -> str:
@@ -110,14 +110,14 @@ def read_one(run: Run, scan: Scan, file: File, arrived: Mapping[str, str], tell:
         before = documents.of_file(connection, file.source, file.file)
         # With other settings than then, a document's language may come out otherwise.
         same_settings = file.reader == sources.reader_of(connection, file)
-        held = documents.held_of_file(connection, file.source, file.file) if same_settings else {}
+        known = documents.held_of_file(connection, file.source, file.file) if same_settings else {}
         removed = removals.of_file(connection, file)
     seen: set[str] = set()
     out: set[str] = set()
     layouts: list[Layout] = []
-    for batch in batched(results(file, scan, run.settings, held, layouts), ROWS_AT_ONCE):
+    for batch in batched(results(file, scan, run.settings, known, layouts), ROWS_AT_ONCE):
         clean_point()
-        out.update(name for name, found in batch if name in removed and removed[name].holds(file, found))
+        out.update(name for name, result in batch if name in removed and removed[name].holds(file, result))
         seen.update(name for name, _ in batch if name not in out)
         read = [d for name, d in batch if isinstance(d, Document) and name not in out]
         aside = [r for name, r in batch if isinstance(r, Rejection) and name not in out]
@@ -150,15 +150,15 @@ def _moved(old: str, new: str) -> Change:
 
 def _take_out(connection: Connection, run: int, names: Collection[str], moved: Collection[str] = ()) -> None:
     """Forget documents, with the run's record of those that have not `moved`."""
-    held = documents.digests_of(connection, sorted(names))
+    digests = documents.digests_of(connection, sorted(names))
     forget(connection, sorted(names))
-    history.record(connection, run, (Change("document-gone", gone_id(d)) for d in sorted(held.keys() - set(moved))))
+    history.record(connection, run, (Change("document-gone", gone_id(d)) for d in sorted(digests.keys() - set(moved))))
 
 
 def results(
-    file: File, scan: Scan, settings: Settings, held: Mapping[str, tuple[str, str]], layouts: list[Layout] | None = None
+    file: File, scan: Scan, settings: Settings, known: Mapping[str, tuple[str, str]], layouts: list[Layout] | None = None
 ) -> Iterator[tuple[str, Document | Rejection | None]]:
-    """The names of what a file holds, each with its document or rejection, None when it is `held` (digest, language) unchanged.
+    """The names of what a file holds, each with its document or rejection, None when it is `known` (digest, language) unchanged.
 
     What is found out about tables meanwhile goes to `layouts`.
     """
@@ -172,7 +172,7 @@ def results(
         if isinstance(result, Unreadable):
             yield name, _set_aside(file, name, result)
             continue
-        digest, language = held.get(name, ("", ""))
+        digest, language = known.get(name, ("", ""))
         if language and _document(file, name, result, language).digest == digest:
             yield name, None  # its language, the costliest thing to find out, is known
         else:
@@ -212,13 +212,13 @@ def forget_files(run: Run, scan: Scan, gone: Sequence[File]) -> None:
         with run.engine.begin() as connection:
             names = sorted({name for file in batch for name in documents.of_file(connection, file.source, file.file)})
             moved = [(old, new) for old, new in scan.moved if old in batch]
-            held = {
+            digests = {
                 n: new.name + n[len(old.name) :] for old, new in moved for n in documents.held_of_file(connection, old.source, old.file)
             }
-            remember_moves(connection, held)
+            remember_moves(connection, digests)
             removals.forget_files(connection, set(batch) - {old for old, _ in moved})
             removals.follow(connection, moved)
-            _take_out(connection, run.number, names, held)
+            _take_out(connection, run.number, names, digests)
             sources.drop(connection, batch)
             for old in batch:
                 table_layouts.drop(connection, old.source, old.file)
@@ -238,14 +238,14 @@ def rename_documents(run: Run, renamed: Sequence[tuple[File, File]]) -> list[str
             for old, new in batch:
                 new_names |= {n: new.name + n[len(old.name) :] for n in documents.of_file(connection, old.source, old.file)}
             names = sorted(new_names)
-            held = list(documents.load(connection, names))
-            read = [replace(d, document=new_names[d.document]) for d in held]
+            stored = list(documents.load(connection, names))
+            read = [replace(d, document=new_names[d.document]) for d in stored]
             aside = [replace(r, document=new_names[r.document]) for r in documents.rejections(connection) if r.document in new_names]
-            remember_moves(connection, {d.document: new_names[d.document] for d in held})
+            remember_moves(connection, {d.document: new_names[d.document] for d in stored})
             removals.follow(connection, batch)
             forget(connection, names)
             documents.save(connection, read, aside)
-            history.record(connection, run.number, (_moved(d.document, new_names[d.document]) for d in held))
+            history.record(connection, run.number, (_moved(d.document, new_names[d.document]) for d in stored))
             sources.drop(connection, [old for old, _ in batch])
             sources.record(connection, [new for _, new in batch])
             for old, new in batch:

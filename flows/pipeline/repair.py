@@ -116,8 +116,8 @@ def _drop_loose_ends(connection: Connection) -> None:
 
 def _divide_again(connection: Connection) -> None:
     """Have the partition made again, from what is left of it; no community is taken for what it was."""
-    held = communities.alias()
-    lost = communities.c.parent.not_in(select(held.c.community_id))
+    parents = communities.alias()
+    lost = communities.c.parent.not_in(select(parents.c.community_id))
     connection.execute(update(communities).where(lost).values(parent=None))  # the graph is loaded before communities are found
     connection.execute(update(communities).values(content=""))
     set_fact(connection, "communities", "")

@@ -31,27 +31,27 @@ def name_batch(run: Run, batch: Batch) -> int:
     """Name and group the mentions of a batch of documents, as judged; returns how many (document, name) there are."""
     with run.engine.connect() as connection:
         texts = list(documents.load(connection, batch.documents))
-        found: dict[str, list[Mention]] = defaultdict(list)
+        by_document: dict[str, list[Mention]] = defaultdict(list)
         held_before = list(mentions.load(connection, batch.documents))
         for mention in held_before:
             if mention.label != COREFERENT:  # those are of the model before
-                found[mention.document].append(mention)
+                by_document[mention.document].append(mention)
         parts = judgements.split_names(judgements.load(connection))
     names: list[DocumentName] = []
     named: list[MentionName] = []
     for document in texts:
-        held = found[document.document]
+        mentioned = by_document[document.document]
         chains: tuple[tuple[tuple[int, int], ...], ...] = ()
         if document.language == "en" and run.settings.coreference_model:
-            told = coreferences(run.settings.coreference_model, document, held)
-            held += told.mentions
-            chains = told.chains
-        of_names, of_mentions = _named(document, held, chains, parts)
+            coreferent = coreferences(run.settings.coreference_model, document, mentioned)
+            mentioned += coreferent.mentions
+            chains = coreferent.chains
+        of_names, of_mentions = _named(document, mentioned, chains, parts)
         names += of_names
         named += of_mentions
     with run.engine.begin() as connection:
         if run.settings.coreference_model or any(m.label == COREFERENT for m in held_before):
-            mentions.replace(connection, batch.documents, (m for held in found.values() for m in held))
+            mentions.replace(connection, batch.documents, (m for mentioned in by_document.values() for m in mentioned))
         document_names.replace(connection, batch.documents, names, named)
         stage_marks.mark(connection, "names", {d: batch.keys[d] for d in batch.documents})
     return len(names)
@@ -59,13 +59,13 @@ def name_batch(run: Run, batch: Batch) -> int:
 
 def _named(
     document: Document,
-    found: list[Mention],
+    mentioned: list[Mention],
     chains: tuple[tuple[tuple[int, int], ...], ...],
     parts: Mapping[tuple[str, str, int], str],
 ) -> tuple[list[DocumentName], list[MentionName]]:
-    names, named = document_names.group(document, found, chains)
+    names, named = document_names.group(document, mentioned, chains)
     own = {key: part for key, part in parts.items() if key[0] == document.document}
-    return with_splits(names, named, found, own) if own else (names, named)
+    return with_splits(names, named, mentioned, own) if own else (names, named)
 
 
 def ask_wikidata(run: Run) -> None:

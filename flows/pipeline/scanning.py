@@ -56,7 +56,7 @@ def scan_sources(run: Run, paths: list[str], allow_deletions: bool, keep_gone: b
         if not any(sources.matches_path(said.paths, path) for path in scan.paths.values()):
             run.notes.append(f"No file matches the paths of [[sources]] table {number} of the settings: {', '.join(said.paths)}.")
     kinds = {"new": scan.new, "changed": scan.changed, "moved": scan.moved, "gone": scan.gone, "unchanged": scan.unchanged}
-    run.figures["files"] = {kind: len(found) for kind, found in kinds.items()}
+    run.figures["files"] = {kind: len(of_kind) for kind, of_kind in kinds.items()}
     return scan
 
 
@@ -73,9 +73,9 @@ def read_documents(run: Run, scan: Scan) -> None:
             stage.advance()
     with run.engine.connect() as connection:
         changes = Counter(change.kind for change in history.changes(connection, [run.number]))
-        held = len(documents.digests(connection))
-    told = {kind: changes[f"document-{kind}"] for kind in ("new", "changed", "moved", "gone")}
-    run.figures["documents"] = told | {"unchanged": held - told["new"] - told["changed"] - told["moved"]}
+        total = len(documents.digests(connection))
+    counts = {kind: changes[f"document-{kind}"] for kind in ("new", "changed", "moved", "gone")}
+    run.figures["documents"] = counts | {"unchanged": total - counts["new"] - counts["changed"] - counts["moved"]}
 
 
 def _tell(stage: Stage, file: File, documents: int) -> None:

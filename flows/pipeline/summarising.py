@@ -53,8 +53,8 @@ def summarise(run: Run, advance: Callable[[int], None]) -> None:
         made_from = summaries.made_from(connection) | writer
         if made_from == seen(connection, "summaries"):
             return
-    told = summaries.summarise(run.engine, run.embedder.count_tokens, model, advance)
+    outcome = summaries.summarise(run.engine, run.embedder.count_tokens, model, advance)
     with run.engine.begin() as connection:
-        see(connection, "summaries", writer if told.notes else made_from)  # what was not answered is asked again
-    run.written.summaries += told.written
-    run.notes += told.notes
+        see(connection, "summaries", writer if outcome.notes else made_from)  # what was not answered is asked again
+    run.written.summaries += outcome.written
+    run.notes += outcome.notes

@@ -41,10 +41,10 @@ class Earlier:
         return _in_proportion([(_written(run), _seconds(run, SUMMARIES.title)) for run in self._runs], summaries)
 
 
-def _in_proportion(told: Sequence[tuple[int, float]], size: int) -> float | None:
+def _in_proportion(measured: Sequence[tuple[int, float]], size: int) -> float | None:
     if not size:
         return 0.0
-    known = [(then, value) for then, value in told if then]
+    known = [(then, value) for then, value in measured if then]
     if not known:
         return None
     then, value = min(known, key=lambda t: abs(math.log(t[0] / size)))

@@ -58,11 +58,11 @@ def pending(it: Opened, connection: Connection) -> dict[str, int]:
     knowledge = Knowledge(it.home, it.settings, it.engine)
     try:
         chain = along_the_chain(Basis(connection, it.settings, knowledge))
-        found = {f"documents for {stage.name}": len(stage_marks.outdated(connection, stage.name, keys)) for stage, keys in chain}
+        counts = {f"documents for {stage.name}": len(stage_marks.outdated(connection, stage.name, keys)) for stage, keys in chain}
     finally:
         knowledge.close()
-    found |= {"names at Wikidata": len(wikidata_cache.pending(connection)), **projections_due.look(it, connection).counts}
-    return {what: count for what, count in found.items() if count}
+    counts |= {"names at Wikidata": len(wikidata_cache.pending(connection)), **projections_due.look(it, connection).counts}
+    return {what: count for what, count in counts.items() if count}
 
 
 Row = dict[str, Any]
@@ -97,7 +97,7 @@ def plan(
     finally:
         knowledge.close()
     leaving = comes.leaving
-    stale = {stage: [d for d in found if d not in leaving] for stage, found in outdated.items()}
+    stale = {stage: [d for d in of_stage if d not in leaving] for stage, of_stage in outdated.items()}
     again = source_changes.chunks_of(connection, stale["chunks"])
     cut = comes.chunks + again
     _, left_behind = unresolved(connection, keys["resolve"])
@@ -107,7 +107,7 @@ def plan(
     touched = max(related, moving + len(stale["chunks"]))  # and what graph and summaries rest on
     behind = projections_due.look(it, connection)
     earlier = Earlier(history.load(connection))
-    told = _summaries(connection, it.settings, earlier, touched, behind)
+    summaries_due = _summaries(connection, it.settings, earlier, touched, behind)
     work = [
         *_reading(scan, earlier),
         *_by_document(comes.documents, gone, stale, earlier),
@@ -115,7 +115,7 @@ def plan(
         *_loading(touched or (_count(connection, documents) if behind.graph else 0), behind, earlier),
         *_indexing(touched, related, cut + max(0, behind.vectors["chunks"] - again), behind, earlier),
         *_communities(related, behind, earlier),
-        *_summarising(touched, told, it.settings, behind, earlier),
+        *_summarising(touched, summaries_due, it.settings, behind, earlier),
     ]
     seconds = [row["seconds"] for row in work if row["seconds"] is not None]
     kinds = ("new", "changed", "moved", "gone", "unchanged")
@@ -126,7 +126,7 @@ def plan(
         "chunks": cut,
         "names": names + _names_of(connection, stale["resolve"]),
         "wikidata_requests": requests,
-        "summary_tokens": told * min(_SUMMARY_TOKENS, it.settings.llm_tokens) if it.settings.llm_url else 0,
+        "summary_tokens": summaries_due * min(_SUMMARY_TOKENS, it.settings.llm_tokens) if it.settings.llm_url else 0,
         "seconds": round(sum(seconds), 3) if earlier or not work else None,
     }
 
@@ -190,12 +190,12 @@ def _communities(related: int, behind: Due, earlier: Earlier) -> Iterator[Row]:
         yield _row(COMMUNITIES.title, None, behind.communities or _AS_CHANGED, earlier.seconds_last(COMMUNITIES.title))
 
 
-def _summarising(touched: int, told: int, settings: Settings, behind: Due, earlier: Earlier) -> Iterator[Row]:
-    if touched or told or behind.communities or behind.summaries:
+def _summarising(touched: int, count: int, settings: Settings, behind: Due, earlier: Earlier) -> Iterator[Row]:
+    if touched or count or behind.communities or behind.summaries:
         of_another = bool(settings.llm_url) and behind.summaries == projections_due.OTHER_WRITER
-        seconds = None if of_another else earlier.seconds_for_summaries(told)
-        yield _row(SUMMARIES.title, None, f"about {told:,} communities: {behind.summaries or _AS_CHANGED}", seconds)
-    vectors = max(told, behind.vectors["communities"])
+        seconds = None if of_another else earlier.seconds_for_summaries(count)
+        yield _row(SUMMARIES.title, None, f"about {count:,} communities: {behind.summaries or _AS_CHANGED}", seconds)
+    vectors = max(count, behind.vectors["communities"])
     if touched or vectors or behind.communities:
         yield _row(COMMUNITY_INDEX.title, None, _AS_CHANGED, earlier.seconds(COMMUNITY_INDEX.title, vectors))
 
@@ -205,16 +205,16 @@ def _summaries(connection: Connection, settings: Settings, earlier: Earlier, tou
     changed = earlier.summaries(touched)
     about = ceil(touched * _COMMUNITIES_A_DOCUMENT if changed is None else changed)
     if behind.communities or behind.summaries not in ("", projections_due.UNANSWERED):
-        held = _count(connection, communities) or ceil(_count(connection, documents) * _COMMUNITIES_A_DOCUMENT)
-        return max(about, held)
+        total = _count(connection, communities) or ceil(_count(connection, documents) * _COMMUNITIES_A_DOCUMENT)
+        return max(about, total)
     unasked = select(func.count()).select_from(summaries).where(summaries.c.writer == "")
     return about + (connection.scalar(unasked) or 0 if settings.llm_url else 0)
 
 
 def _names_coming(connection: Connection, comes: Coming) -> int:
     """About how many names the documents that are read or moved would have, by what a chunk has now."""
-    held, cut = _count(connection, document_names), _count(connection, chunks)
-    return round(comes.chunks * (held / cut if held and cut else _NAMES_A_CHUNK))
+    names, cut = _count(connection, document_names), _count(connection, chunks)
+    return round(comes.chunks * (names / cut if names and cut else _NAMES_A_CHUNK))
 
 
 def _names_of(connection: Connection, names: Sequence[str]) -> int:

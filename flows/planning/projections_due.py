@@ -36,9 +36,9 @@ class Due:
     @property
     def counts(self) -> dict[str, int]:
         """How much there is of each, for a person; what is up to date is left out."""
-        told = {"load of the graph": self.graph, "division into communities": self.communities, "round of summaries": self.summaries}
-        found = {what: 1 for what, why in told.items() if why}
-        return found | {f"vectors of {name}": count for name, count in self.vectors.items() if count}
+        reasons = {"load of the graph": self.graph, "division into communities": self.communities, "round of summaries": self.summaries}
+        counts = {what: 1 for what, why in reasons.items() if why}
+        return counts | {f"vectors of {name}": count for name, count in self.vectors.items() if count}
 
 
 def look(it: Opened, connection: Connection) -> Due:
@@ -69,12 +69,16 @@ def _graph(it: Opened, connection: Connection) -> str:
 def _vectors(it: Opened, name: str, wanted: Mapping[str, str]) -> int:
     """How many vectors of an index are to be made or taken out; all of one that is not there or cannot be read."""
     try:
-        held = vectors.manifest(it.home.vectors, name)
+        manifest = vectors.manifest(it.home.vectors, name)
     except Damaged:
         return len(wanted)
-    if held is None or held.model != model_fingerprint(it.settings.embedding_model) or not (it.home.vectors / held.file).exists():
+    if (
+        manifest is None
+        or manifest.model != model_fingerprint(it.settings.embedding_model)
+        or not (it.home.vectors / manifest.file).exists()
+    ):
         return len(wanted)
-    made = {i: content for i, (_, content) in held.entries.items()}
+    made = {i: content for i, (_, content) in manifest.entries.items()}
     return len({i for i, _ in wanted.items() ^ made.items()})
 
 

@@ -62,8 +62,8 @@ def look(connection: Connection, scan: Scan, settings: Settings, allow_deletions
     """Read what `ingest` would read; nothing is written. Raises WrongUse where `ingest` would."""
     if not allow_deletions:
         reading.check_losses(connection, scan, settings)
-    held = documents.digests(connection)
-    before = {name: digest for name, (digest, _) in held.items()}
+    digests = documents.digests(connection)
+    before = {name: digest for name, (digest, _) in digests.items()}
     gone = _names(connection, scan.gone)
     moved = {
         name: new.name + name[len(old.name) :]
@@ -77,7 +77,7 @@ def look(connection: Connection, scan: Scan, settings: Settings, allow_deletions
     for old, file in [*((f, f) for f in (*scan.new, *scan.changed)), *scan.moved]:
         was = {moved.get(n, n): n for n in documents.of_file(connection, old.source, old.file)}
         same_settings = file.reader == sources.reader_of(connection, old)
-        known = {new: held[n] for new, n in was.items() if n in held} if same_settings else {}
+        known = {new: digests[n] for new, n in was.items() if n in digests} if same_settings else {}
         removed = {file.name + n[len(old.name) :]: r for n, r in removals.of_file(connection, old).items()}
         seen = set()
         for name, result in reading.results(file, scan, settings, known):

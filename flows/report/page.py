@@ -94,9 +94,9 @@ def _stages(stages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Stages that did something, with their bars' length in percent of the longest; a stage that came twice is one."""
     total: dict[str, dict[str, Any]] = {}
     for stage in stages:
-        held = total.setdefault(stage["stage"], {"stage": stage["stage"], "seconds": 0.0, "steps": 0})
-        held["seconds"] += stage["seconds"]
-        held["steps"] += stage.get("steps") or 0
+        row = total.setdefault(stage["stage"], {"stage": stage["stage"], "seconds": 0.0, "steps": 0})
+        row["seconds"] += stage["seconds"]
+        row["steps"] += stage.get("steps") or 0
     longest = max((s["seconds"] for s in total.values()), default=0.0) or 1.0
     worked = [s for s in total.values() if s["steps"] or s["seconds"] >= _NO_TIME]
     return [s | {"share": round(100 * s["seconds"] / longest, 2), "time": rendering.duration(s["seconds"])} for s in worked]
@@ -107,11 +107,11 @@ def _changes(changes: Mapping[str, Mapping[str, Any]], first: bool) -> list[dict
     return [
         {
             "title": _KINDS.get(kind, kind.replace("-", " ").capitalize()),
-            "count": held["count"],
-            "rows": [{"id": r["id"], "name": r.get("name"), "other": _other(kind, r)} for r in held["first"]],
+            "count": of_kind["count"],
+            "rows": [{"id": r["id"], "name": r.get("name"), "other": _other(kind, r)} for r in of_kind["first"]],
             "open": not first,
         }
-        for kind, held in changes.items()
+        for kind, of_kind in changes.items()
     ]
 
 
@@ -122,10 +122,10 @@ def _other(kind: str, row: Mapping[str, Any]) -> str:
 
 def _tree(communities: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Communities with their parts inside them; one whose parent is not shown stands on top."""
-    held = {c["community_id"]: {**c, "parts": []} for c in communities}
+    by_id = {c["community_id"]: {**c, "parts": []} for c in communities}
     top: list[dict[str, Any]] = []
-    for community in held.values():
-        parent = held.get(community["parent"] or "")
+    for community in by_id.values():
+        parent = by_id.get(community["parent"] or "")
         (top if parent is None else parent["parts"]).append(community)
     return top
 

@@ -76,20 +76,20 @@ def gather(connection: Connection, weights: Weights) -> dict[str, Any]:
 
 def changes(connection: Connection, run: int) -> dict[str, dict[str, Any]]:
     """What a run changed, by kind: how many, and the first of them as `named` gives them."""
-    found = history.folded(history.changes(connection, [run]))
-    first = named(connection, {kind: held[:CHANGES] for kind, held in found.items()})
-    return {kind: {"count": len(held), "first": first[kind]} for kind, held in found.items()}
+    folded = history.folded(history.changes(connection, [run]))
+    first = named(connection, {kind: of_kind[:CHANGES] for kind, of_kind in folded.items()})
+    return {kind: {"count": len(of_kind), "first": first[kind]} for kind, of_kind in folded.items()}
 
 
-def named(connection: Connection, found: Mapping[str, Sequence[history.Change]]) -> dict[str, list[dict[str, Any]]]:
+def named(connection: Connection, by_kind: Mapping[str, Sequence[history.Change]]) -> dict[str, list[dict[str, Any]]]:
     """Changes as JSON, with the names that entities, and the titles that communities have now."""
-    shown = sorted({i for held in found.values() for c in held for i in (c.id, c.other)})
+    shown = sorted({i for of_kind in by_kind.values() for c in of_kind for i in (c.id, c.other)})
     table = communities.communities.c
     titles = dict(select_where_in(connection, select(table.community_id, table.title), table.community_id, shown))
     called = {e.entity_id: e.name for e in entities.load(connection, shown)} | titles
     return {
-        kind: [{"id": c.id, "other": c.other, "name": called.get(c.id) or called.get(c.other)} for c in held]
-        for kind, held in found.items()
+        kind: [{"id": c.id, "other": c.other, "name": called.get(c.id) or called.get(c.other)} for c in of_kind]
+        for kind, of_kind in by_kind.items()
     }
 
 
@@ -115,9 +115,9 @@ def merges(connection: Connection) -> dict[str, list[dict[str, Any]]]:
 
 
 def _communities(connection: Connection, divided: Sequence[Community]) -> list[dict[str, Any]]:
-    told = summaries.load(connection)
-    held = sorted(divided, key=lambda c: (c.level, -len(c.members), c.community_id))[:COMMUNITIES]
-    said = [s.chunk for c in held for s in told.get(c.community_id, ())]
+    written = summaries.load(connection)
+    shown = sorted(divided, key=lambda c: (c.level, -len(c.members), c.community_id))[:COMMUNITIES]
+    said = [s.chunk for c in shown for s in written.get(c.community_id, ())]
     document = dict(select_where_in(connection, select(chunks.chunks.c.chunk, chunks.chunks.c.document), chunks.chunks.c.chunk, said))
     return [
         {
@@ -127,10 +127,10 @@ def _communities(connection: Connection, divided: Sequence[Community]) -> list[d
             "title": c.title,
             "size": len(c.members),
             "summary": [
-                {"sentence": s.sentence, "chunk": s.chunk, "document": document.get(s.chunk)} for s in told.get(c.community_id, ())
+                {"sentence": s.sentence, "chunk": s.chunk, "document": document.get(s.chunk)} for s in written.get(c.community_id, ())
             ],
         }
-        for c in held
+        for c in shown
     ]
 
 

@@ -123,9 +123,9 @@ def texts(connection: Connection, ids: Collection[str] | None = None) -> dict[st
 
 def descriptions(connection: Connection) -> dict[str, str]:
     """Every community as its vector index knows it: the title, then the summary."""
-    told = texts(connection)
+    summary_texts = texts(connection)
     rows = connection.execute(select(communities.communities.c.community_id, communities.communities.c.title))
-    return {r.community_id: f"{r.title}. {told.get(r.community_id, '')}".strip() for r in rows}
+    return {r.community_id: f"{r.title}. {summary_texts.get(r.community_id, '')}".strip() for r in rows}
 
 
 def summarise(
@@ -138,21 +138,21 @@ def summarise(
     """
     with engine.connect() as connection:
         divided = communities.load(connection).communities
-        held = {s.community_id: s for s in _held(connection)}
+        stored = {s.community_id: s for s in _held(connection)}
         material = read_candidates(connection, divided)
         names = {e.entity_id: f"{e.name} ({e.type})" for e in entities.load(connection)} if model else {}
     chosen = extract(divided, material)
     wanted = {i: Summary(i, tuple(c.sentence for c in picks)) for i, picks in chosen.items() if picks}
     questions: list[_Question] = []
     if model is not None:
-        kept = {(s.writer, s.key): s.sentences for s in held.values() if s.writer}
+        kept = {(s.writer, s.key): s.sentences for s in stored.values() if s.writer}
         for question in _questions(engine, divided, chosen, material, names, count_tokens, model):
             i = question.community_id
             if again := _again(kept.get((model.model, question.key), ()), question, wanted[i].sentences):
                 wanted[i] = Summary(i, again, model.model, question.key)
             else:
                 questions.append(question)
-    written = {i for i in held.keys() | wanted.keys() if held.get(i) != wanted.get(i)}
+    written = {i for i in stored.keys() | wanted.keys() if stored.get(i) != wanted.get(i)}
     with engine.begin() as connection:
         _write(connection, written, wanted)
     if progress:
@@ -166,7 +166,7 @@ def summarise(
 def _held(connection: Connection, ids: Collection[str] | None = None) -> Iterator[Summary]:
     statement = select(summaries).order_by(by_code_point(connection, summaries.c.community_id))
     for row in rows_of(connection, statement, summaries.c.community_id, ids):
-        yield Summary(row.community_id, tuple(Sentence(*told) for told in row.sentences), row.writer, row.key)
+        yield Summary(row.community_id, tuple(Sentence(*fields) for fields in row.sentences), row.writer, row.key)
 
 
 def _write(connection: Connection, changed: Iterable[str], wanted: Mapping[str, Summary]) -> None:
@@ -231,10 +231,10 @@ def read_candidates(connection: Connection, divided: Sequence[Community]) -> dic
     places = list(_places(connection))
     beside = _beside(places, tree)
     best = _best_places(places, tree, beside)
-    wanted = sorted({place.chunk for found in best.values() for place in found})
+    wanted = sorted({place.chunk for ranked in best.values() for place in ranked})
     text_of = {r.chunk: r.text for r in select_where_in(connection, select(chunks.c.chunk, chunks.c.text), chunks.c.chunk, wanted)}
     made: dict[Place, Candidate] = {}
-    for place in (p for found in best.values() for p in found):
+    for place in (p for ranked in best.values() for p in ranked):
         if place not in made:
             text = text_of[place.chunk][place.start - place.chunk_start : place.end - place.chunk_start]
             sentence = Sentence(" ".join(text.split()), place.chunk)
@@ -269,11 +269,11 @@ class _Tree:
 
     def groups(self, named: Sequence[str]) -> dict[str, list[str]]:
         """The entities among `named` by each community that they are in."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for entity in named:
             for community in self.path.get(entity, ()):
-                found.setdefault(community, []).append(entity)
-        return found
+                groups.setdefault(community, []).append(entity)
+        return groups
 
     def speaks_of(self, community: str, group: Sequence[str]) -> bool:
         """Whether a sentence that names `group` is the community's own: it has no parts, or two of them are named."""
@@ -497,9 +497,9 @@ def _again(kept: Sequence[Sentence], question: _Question, extractive: Sequence[S
 
     A chunk's id holds its document's name, the prompt does not: after a move the same passages are other chunks.
     """
-    found = tuple(replace(s, chunk=question.chunks[s.passage - 1]) if s.passage else s for s in kept)
+    sentences = tuple(replace(s, chunk=question.chunks[s.passage - 1]) if s.passage else s for s in kept)
     here = {*question.chunks, *(s.chunk for s in extractive)}
-    return found if all(s.chunk in here for s in found) else ()
+    return sentences if all(s.chunk in here for s in sentences) else ()
 
 
 def _ask(
@@ -556,7 +556,7 @@ def cited(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
 
     A sentence without a number, or with none that was given out, is left out.
     """
-    found: dict[str, Sentence] = {}
+    sentences: dict[str, Sentence] = {}
     for match in _CITED.finditer(answer):
         numbers = [int(n) for n in re.findall(r"\d+", match.group(2))]
         number = next((n for n in numbers if 0 < n <= len(passages)), None)
@@ -564,5 +564,5 @@ def cited(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
         text = _BULLET.sub("", " ".join(_SENTENCE_END.split(match.group(1).strip())[-1].split()))
         text = text.lstrip(".!? ") + (match.group(3) or "").strip()
         if number is not None and sum(c.isalpha() for c in text) > 10:
-            found.setdefault(text, Sentence(text, passages[number - 1], number))
-    return tuple(found.values())[: _SENTENCES[1]]
+            sentences.setdefault(text, Sentence(text, passages[number - 1], number))
+    return tuple(sentences.values())[: _SENTENCES[1]]

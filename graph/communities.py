@@ -24,7 +24,7 @@ from sqlalchemy import Column, Connection, Integer, Table, Text, select
 
 from polyonym.graph.relations import SYMMETRIC, evidence, relation_weights
 from polyonym.ingest.store import fingerprint
-from polyonym.ingest.store.changes import Editions, editions_of
+from polyonym.ingest.store.changes import Counters, counters_of
 from polyonym.ingest.store.tables import delete_where_in, get_fact, insert_rows, metadata, set_fact
 from polyonym.resolution import entities
 from polyonym.resolution.clustering.disjoint_sets import DisjointSets
@@ -108,9 +108,9 @@ def _code() -> str:
     return fingerprint.of_code("graph/communities.py", "resolution/clustering/disjoint_sets.py")
 
 
-def made_from(connection: Connection, max_size: int) -> Editions:
+def made_from(connection: Connection, max_size: int) -> Counters:
     """What a partition rests on: when it is the same, so is the partition."""
-    return editions_of(connection, (evidence, entities.entities)) | {"code": _code(), "size": max_size}
+    return counters_of(connection, (evidence, entities.entities)) | {"code": _code(), "size": max_size}
 
 
 def load(connection: Connection) -> Partition:

@@ -16,7 +16,7 @@ from polyonym.graph.stores.model import EDGES, NODES, EdgeKind, NodeKind, identi
 from polyonym.graph.stores.store import GraphStore, Marker
 from polyonym.ingest.errors import Damaged, WrongUse
 from polyonym.ingest.store import fingerprint
-from polyonym.ingest.store.changes import Editions, editions_of, see, seen
+from polyonym.ingest.store.changes import Counters, counters_of, set_watermark, watermark
 from polyonym.ingest.store.tables import get_fact, metadata, set_fact
 
 BATCH = 5000
@@ -64,14 +64,14 @@ def load(
     marker = _marker(store, start_over)
     check_owner(marker, home)
     with engine.begin() as connection:
-        now = editions_of(connection, {table for kind in (*NODES, *EDGES) for table in rests_on(kind)})
+        now = counters_of(connection, {table for kind in (*NODES, *EDGES) for table in rests_on(kind)})
         known = read_version(connection, store.projection)
         fresh = start_over or bool(distrust(connection, store, marker))
         if fresh:
             forget(connection, store.projection)
             write_version(connection, store.projection, Version())
             set_fact(connection, _model_fact(store), _MODEL)
-        before = {} if fresh else seen(connection, store.projection)
+        before = {} if fresh else watermark(connection, store.projection)
     unfinished = store.lasting and not fresh and known.upcoming != known.version
     version = known.upcoming if unfinished else 1 + max(known.version, known.upcoming, marker.version if marker else 0)
     loading = _Loading(engine, store, Marker(home, version), progress)
@@ -158,12 +158,12 @@ class _Loading:
         for kind in NODES:
             self._write(kind, [change for change in gone if change.kind == kind.name])
 
-    def end(self, made_from: Editions) -> None:
+    def end(self, made_from: Counters) -> None:
         connection = self.writing or self.engine.connect()
         if self.writing is not None:
             self.store.finish()
             write_version(connection, self.store.projection, Version(self.marker.version, self.marker.version))
-        see(connection, self.store.projection, made_from)
+        set_watermark(connection, self.store.projection, made_from)
         connection.commit()
         connection.close()
 

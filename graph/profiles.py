@@ -1,4 +1,4 @@
-"""Cards: an entity as its vector index knows it, in few words: name, type, aliases, description, and its relations.
+"""Entity profiles: an entity as its vector index knows it, in few words: name, type, aliases, description, and its relations.
 
     Aurelia Group (organisation), also Aurelia, AG. German energy holding. acquire: Borealis Grid; lead (by): J. Moreau; with: Hamburg, Kiel.
 
@@ -31,7 +31,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Card:
+class Profile:
     """An entity's id and the text that is embedded for it."""
 
     entity_id: str
@@ -46,15 +46,15 @@ class Tie(NamedTuple):
     weight: int
 
 
-def cards(connection: Connection) -> Iterator[Card]:
-    """The cards of all entities, sorted by id."""
+def profiles(connection: Connection) -> Iterator[Profile]:
+    """The profiles of all entities, sorted by id."""
     known = {e.entity_id: e for e in entities.load(connection)}
     aliases: dict[str, list[Alias]] = defaultdict(list)
     for alias in entities.load_aliases(connection):
         aliases[alias.entity_id].append(alias)
     ties = ties_of(known, relation_weights(connection))
     for entity_id in sorted(known):
-        yield Card(entity_id, text_of(known[entity_id], aliases[entity_id], ties.get(entity_id, ())))
+        yield Profile(entity_id, text_of(known[entity_id], aliases[entity_id], ties.get(entity_id, ())))
 
 
 def ties_of(known: Mapping[str, Entity], weights: Mapping[Relation, int]) -> dict[str, list[Tie]]:

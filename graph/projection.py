@@ -18,7 +18,7 @@ from polyonym.graph.relations import entity_relations, evidence
 from polyonym.graph.stores.model import EDGES, EdgeKind, NodeKind, edge_id
 from polyonym.graph.summaries.summaries import summaries, texts
 from polyonym.ingest.mentions.mentions import mentions
-from polyonym.ingest.store.changes import Editions, owners_since
+from polyonym.ingest.store.changes import Counters, owners_since
 from polyonym.ingest.store.tables import select_where_in
 from polyonym.ingest.text.chunks import chunks
 from polyonym.ingest.text.documents import documents
@@ -56,7 +56,7 @@ def rests_on(kind: NodeKind | EdgeKind) -> tuple[Table, ...]:
     return _STREAMS[kind.name][1]
 
 
-def changed_owners(connection: Connection, kind: NodeKind | EdgeKind, before: Editions) -> set[str] | None:
+def changed_owners(connection: Connection, kind: NodeKind | EdgeKind, before: Counters) -> set[str] | None:
     """Whose elements of one kind may have changed since the editions `before`; None when that is not known."""
     owners = owners_since(connection, rests_on(kind), before)
     if owners and kind.name == "IN_COMMUNITY":  # communities are made after the entities have changed; until then a member may be gone

@@ -13,7 +13,7 @@ from sqlalchemy import Column, Connection, Float, Integer, Select, Table, Text, 
 from polyonym.graph.difference import by_code_point, rows_of
 from polyonym.ingest.relations import PATTERNS, relations
 from polyonym.ingest.store import fingerprint
-from polyonym.ingest.store.changes import editions_of, owners_since, see, seen
+from polyonym.ingest.store.changes import counters_of, owners_since, set_watermark, watermark
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.documents import documents
 from polyonym.resolution.entities import entities, memberships
@@ -102,7 +102,7 @@ def gather(connection: Connection) -> None:
     mention in each document.
     """
     code = fingerprint.of_code("graph/relations.py")
-    now, before = editions_of(connection, _RESTS_ON) | {"code": code}, seen(connection, "evidence")
+    now, before = counters_of(connection, _RESTS_ON) | {"code": code}, watermark(connection, "evidence")
     if now == before:
         return
     changed = owners_since(connection, (relations, mention_names, memberships, links), before) if before.get("code") == code else None
@@ -113,7 +113,7 @@ def gather(connection: Connection) -> None:
     pieces = rows_of(connection, _told_by_mentions(connection), relations.c.document, changed)
     insert_rows(connection, evidence, (row._asdict() for row in pieces))
     _replace_demonyms(connection)
-    see(connection, "evidence", now)
+    set_watermark(connection, "evidence", now)
 
 
 def wrong_evidence(connection: Connection) -> list[str]:

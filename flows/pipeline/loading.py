@@ -70,7 +70,7 @@ def wanted_vectors(connection: Connection) -> dict[str, dict[str, str]]:
     """What each vector index should hold: id to content hash."""
     return {
         "chunks": chunks.contents(connection),
-        "entities": _hashes({profile.entity_id: profile.text for profile in profiles.cards(connection)}),
+        "entities": _hashes({profile.entity_id: profile.text for profile in profiles.profiles(connection)}),
         "communities": _hashes(summaries.descriptions(connection)),
     }
 
@@ -85,7 +85,7 @@ def index_chunks(run: Run, advance: Callable[[int], None]) -> None:
 def index_entities(run: Run, advance: Callable[[int], None]) -> None:
     """Bring the vector index of entities, by their profiles, up to date."""
     with run.engine.connect() as connection:
-        texts = {profile.entity_id: profile.text for profile in profiles.cards(connection)}
+        texts = {profile.entity_id: profile.text for profile in profiles.profiles(connection)}
     _index(run, "entities", _hashes(texts), lambda ids: [texts[i] for i in ids], advance)
 
 

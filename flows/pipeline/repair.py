@@ -23,7 +23,7 @@ from polyonym.graph.relations import gather
 from polyonym.ingest.errors import Damaged
 from polyonym.ingest.sources import sources
 from polyonym.ingest.store import stage_marks
-from polyonym.ingest.store.changes import see
+from polyonym.ingest.store.changes import set_watermark
 from polyonym.ingest.store.tables import get_fact, set_fact
 from polyonym.ingest.text import documents
 from polyonym.resolution.entities import aliases, entities, memberships
@@ -78,14 +78,14 @@ def put_right(run: Run, findings: Sequence[Finding]) -> None:
         if any(f.where == "graph" and f.what.endswith((TOO_MANY, OTHER)) for f in findings):  # it may be the state that is wrong
             broken = documents.digests(connection).keys() - altered
             where |= {"communities", "summaries"}
-        see(connection, "evidence", {})
+        set_watermark(connection, "evidence", {})
         gather(connection)
         for stage in STAGES:
             stage_marks.unmark(connection, stage.name, sorted(broken))
         if "communities" in where:
             _divide_again(connection)
         if "summaries" in where:
-            see(connection, "summaries", {})
+            set_watermark(connection, "summaries", {})
     refresh.extract_again(run, broken)
     for name in INDEXES:
         _discard_damaged(run.home.vectors, name)
@@ -121,7 +121,7 @@ def _divide_again(connection: Connection) -> None:
     connection.execute(update(communities).where(lost).values(parent=None))  # the graph is loaded before communities are found
     connection.execute(update(communities).values(content=""))
     set_fact(connection, "communities", "")
-    see(connection, "communities", {})
+    set_watermark(connection, "communities", {})
 
 
 def _discard_damaged(folder: Path, name: str) -> None:

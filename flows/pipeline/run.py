@@ -123,7 +123,7 @@ def as_prefect_task(do: Callable[["Run", "Batch"], int], name: str) -> Callable[
 
 
 class Batch:
-    """Documents that one task works on, with the keys under which the stage is marked. Not a dataclass, as Run is none."""
+    """Documents that one task works on, with the keys under which the stage is marked. Not a dataclass, for the same reason as Run."""
 
     def __init__(self, number: int, documents: list[str], keys: Mapping[str, str]) -> None:
         self.number = number

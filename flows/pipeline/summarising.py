@@ -9,7 +9,7 @@ from polyonym.flows.pipeline.run import Run
 from polyonym.graph import communities
 from polyonym.graph.summaries import summaries
 from polyonym.graph.summaries.language_model import LanguageModel
-from polyonym.ingest.store.changes import Editions, see, seen
+from polyonym.ingest.store.changes import Counters, set_watermark, watermark
 from polyonym.ingest.text.documents import content_hash
 
 
@@ -17,7 +17,7 @@ def divide(run: Run, advance: Callable[[int], None]) -> None:
     """Communities by hierarchical Leiden, starting from the ones before unless the run divides afresh."""
     with run.engine.connect() as connection:
         made_from = communities.made_from(connection, run.settings.community_size)
-        if not run.divides_afresh and made_from == seen(connection, "communities"):
+        if not run.divides_afresh and made_from == watermark(connection, "communities"):
             return
         graph = communities.read_graph(connection)
         before = communities.load(connection)
@@ -30,7 +30,7 @@ def divide(run: Run, advance: Callable[[int], None]) -> None:
     ]
     with run.engine.begin() as connection:
         communities.store(connection, partition)
-        see(connection, "communities", made_from)
+        set_watermark(connection, "communities", made_from)
         history.record(connection, run.number, changes)  # at once: a run that is killed in between would never tell of them
     advance(len(partition.communities))
 
@@ -48,13 +48,13 @@ def summarise(run: Run, advance: Callable[[int], None]) -> None:
         if settings.llm_url
         else None
     )
-    writer: Editions = {"writer": summary_key(settings)}
+    writer: Counters = {"writer": summary_key(settings)}
     with run.engine.connect() as connection:
         made_from = summaries.made_from(connection) | writer
-        if made_from == seen(connection, "summaries"):
+        if made_from == watermark(connection, "summaries"):
             return
     outcome = summaries.summarise(run.engine, run.embedder.count_tokens, model, advance)
     with run.engine.begin() as connection:
-        see(connection, "summaries", writer if outcome.notes else made_from)  # what was not answered is asked again
+        set_watermark(connection, "summaries", writer if outcome.notes else made_from)  # what was not answered is asked again
     run.written.summaries += outcome.written
     run.notes += outcome.notes

@@ -25,7 +25,7 @@ class Earlier:
         return _in_proportion([(_steps(run, stage), _seconds(run, stage)) for run in self._runs], steps)
 
     def seconds_for(self, stage: str, documents: int) -> float | None:
-        """Of a stage whose steps nobody knows beforehand, in a run that changes so many documents."""
+        """Seconds estimated for a stage when the number of its steps is unknown: in proportion to the documents that change."""
         return _in_proportion([(_touched(run), _seconds(run, stage)) for run in self._runs], documents)
 
     def seconds_last(self, stage: str) -> float | None:

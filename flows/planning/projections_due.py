@@ -15,7 +15,7 @@ from polyonym.graph.stores.model import EDGES, NODES
 from polyonym.graph.stores.neo4j import Neo4j
 from polyonym.graph.summaries import summaries
 from polyonym.ingest.errors import Damaged, Stop
-from polyonym.ingest.store.changes import editions_of, seen
+from polyonym.ingest.store.changes import counters_of, watermark
 from polyonym.ingest.store.tables import get_fact
 from polyonym.ingest.text.embedding import model_fingerprint
 
@@ -52,10 +52,10 @@ def look(it: Opened, connection: Connection) -> Due:
 
 
 def _graph(it: Opened, connection: Connection) -> str:
-    now = editions_of(connection, {table for kind in (*NODES, *EDGES) for table in rests_on(kind)})
+    now = counters_of(connection, {table for kind in (*NODES, *EDGES) for table in rests_on(kind)})
     try:
         with loading.open_graph(it.home, it.settings) as graph:
-            if seen(connection, graph.projection) != now:
+            if watermark(connection, graph.projection) != now:
                 return BEHIND
             if isinstance(graph, Neo4j):
                 graph.patience = 0.0  # a question is not worth waiting for
@@ -83,14 +83,14 @@ def _vectors(it: Opened, name: str, wanted: Mapping[str, str]) -> int:
 
 
 def _communities(connection: Connection, settings: Settings) -> str:
-    before, now = seen(connection, "communities"), communities.made_from(connection, settings.community_size)
+    before, now = watermark(connection, "communities"), communities.made_from(connection, settings.community_size)
     if before == now:
         return ""
     return BEHIND if before.get("size") == now["size"] else "community_size changed, or no run has divided the graph"
 
 
 def _summaries(connection: Connection, settings: Settings) -> str:
-    before, writer = seen(connection, "summaries"), summarising.summary_key(settings)
+    before, writer = watermark(connection, "summaries"), summarising.summary_key(settings)
     if before.get("writer") != writer:
         return OTHER_WRITER
     if before == {"writer": writer}:

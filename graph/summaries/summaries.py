@@ -39,7 +39,7 @@ from polyonym.graph.summaries.language_model import LanguageModel, Refused
 from polyonym.ingest.errors import ServerAway
 from polyonym.ingest.mentions.mentions import mentions
 from polyonym.ingest.store import fingerprint
-from polyonym.ingest.store.changes import Editions, editions_of
+from polyonym.ingest.store.changes import Counters, counters_of
 from polyonym.ingest.store.tables import Json, batched, delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.chunks import chunks
 from polyonym.ingest.text.documents import content_hash
@@ -105,10 +105,10 @@ summaries = Table(
 )
 
 
-def made_from(connection: Connection) -> Editions:
+def made_from(connection: Connection) -> Counters:
     """What the summaries rest on, their writer apart: when it is the same, so are they."""
     tables = (communities.communities, communities.members, chunks, mentions, mention_names, memberships, entities.entities)
-    return editions_of(connection, tables) | {"code": fingerprint.of_code("graph/summaries")}
+    return counters_of(connection, tables) | {"code": fingerprint.of_code("graph/summaries")}
 
 
 def load(connection: Connection, ids: Collection[str] | None = None) -> dict[str, tuple[Sentence, ...]]:

@@ -272,7 +272,7 @@ class _Finder:
             if (not name[0].isupper() and not name[0].isdigit()) or is_junk(name):
                 return None
             parts = _WORDS.findall(name)
-            # A sentence's first word has its capital for nothing, and one word is a weaker sign than two.
+            # A sentence-initial capital is no evidence of a name, and one word is a weaker sign than two.
             usual = _COMMON if start in self._starts and len(parts) == 1 else _OFTEN_COMMON if len(parts) == 1 else _VERY_COMMON
             if not parts or all(is_common(p, usual) or not p[0].isupper() or p in word_list("title") for p in parts):
                 return None

@@ -68,7 +68,7 @@ def _inline(tokens: list[Any]) -> str:
 
 
 def _hidden(tokens: list[Any]) -> dict[int, int]:
-    """Where an element that is not text begins and where it ends. One that never ends is the talk of a writer about such tags."""
+    """Where an element that is not text begins and where it ends. One that never ends is text that mentions such tags."""
     closed: dict[str, int] = {}
     ends: dict[int, int] = {}
     for position in reversed(range(len(tokens))):

@@ -1,8 +1,10 @@
-"""How often each table has changed, and whose rows: what rests on what has no new edition need not be made, or compared, again.
+"""Change counters: how often each table has changed, and whose rows. Work whose input tables are unchanged is skipped.
 
-Counted where statements are executed, so that nobody who writes has to remember it: every transaction that changed rows of a
-table gives it the next edition as it commits, and so it does their owners, where the table names the columns that tell whose a
-row is (`info={"owners": (...)}`: a document, an entity, a community).
+Changes are counted where statements are executed, so that nobody who writes has to remember it. A transaction that changed rows of a
+table raises the table's counter as it commits. Where the table names the columns that say whose a row is (`info={"owners": (...)}`:
+a document, an entity, a community), the owners of the changed rows are noted with the counter.
+
+A *watermark* is the counters that something was last made from. Where they equal today's, it is up to date.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +19,7 @@ editions = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("edition", BigInteger, nullable=False),
-    Column("known_from", BigInteger, nullable=False),  # whose rows were changed by later editions is known
+    Column("known_from", BigInteger, nullable=False),  # the owners of changes with a higher counter are known
 )
 
 touched = Table(
@@ -28,15 +30,15 @@ touched = Table(
     Column("edition", BigInteger, nullable=False),
 )
 
-Editions = dict[str, int | str]
-"""Of tables; and what else something was made from: settings, versions of rules."""
+Counters = dict[str, int | str]
+"""A counter for each table, by name; and what else something was made from: settings, fingerprints of code."""
 
 _CHANGED = "changed tables"
 _OURS = (editions, touched, facts)
 
 
-def count_editions(engine: Engine) -> None:
-    """From now on the tables that are changed over this engine get new editions."""
+def count_changes(engine: Engine) -> None:
+    """From now on changes of tables over this engine are counted."""
     event.listen(engine, "before_execute", _note_owners)
     event.listen(engine, "after_execute", _note)
     event.listen(engine, "commit", _count)
@@ -57,7 +59,7 @@ def _note_owners(connection: Connection, statement: Any, many: Any, one: Any, _o
         changed = select(*(statement.table.c[column] for column in owners)).distinct()
         for row in connection.execute(changed if statement.whereclause is None else changed.where(statement.whereclause)):
             found.update(row)
-    if found:  # a statement that changes nothing makes no edition
+    if found:  # a statement that changes nothing counts for none
         connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set()).update(found)
 
 
@@ -82,8 +84,8 @@ def _count(connection: Connection) -> None:
         insert_rows(connection, touched, ({"name": name, "owner": o, "edition": next_[name]} for o in sorted(changed[name])))
 
 
-def editions_of(connection: Connection, tables: Iterable[Table]) -> Editions:
-    """The editions of these tables, what this transaction has changed included; 0 for one that nothing was ever written into."""
+def counters_of(connection: Connection, tables: Iterable[Table]) -> Counters:
+    """The counters of these tables, changes of this transaction included; 0 for a table that nothing was ever written into."""
     _count(connection)
     names = _names(tables)
     rows = connection.execute(select(editions.c.name, editions.c.edition).where(editions.c.name.in_(names)))
@@ -92,7 +94,7 @@ def editions_of(connection: Connection, tables: Iterable[Table]) -> Editions:
 
 
 def owners_since(connection: Connection, tables: Iterable[Table], before: Mapping[str, int | str]) -> set[str] | None:
-    """Whose rows of these tables have changed since the editions `before`, by this transaction too; None when that is not known."""
+    """The owners of the rows of these tables that changed since the counters `before`, in this transaction too; None when that is not known."""
     _count(connection)
     found: set[str] = set()
     names = _names(tables)
@@ -107,7 +109,7 @@ def owners_since(connection: Connection, tables: Iterable[Table], before: Mappin
 
 
 def forget_owners(connection: Connection) -> None:
-    """Drop whose rows were changed by all editions so far: what was last made from earlier ones will have to look at everything."""
+    """Drop the owners noted so far: what has an older watermark will have to look at everything."""
     connection.execute(update(editions).values(known_from=editions.c.edition))
     connection.execute(delete(touched))
 
@@ -116,12 +118,12 @@ def _names(tables: Iterable[Table]) -> list[str]:
     return sorted({str(t.name) for t in tables})  # (not the subclass of str that knows of quotes)
 
 
-def seen(connection: Connection, what: str) -> Editions:
-    """The editions from which `what` was last made, {} when it never was."""
-    held: Editions = get_fact(connection, f"seen:{what}", {})
+def watermark(connection: Connection, what: str) -> Counters:
+    """The counters that `what` was last made from, {} when it never was."""
+    held: Counters = get_fact(connection, f"seen:{what}", {})
     return held
 
 
-def see(connection: Connection, what: str, made_from: Editions) -> None:
-    """Remember from which editions `what` was made."""
+def set_watermark(connection: Connection, what: str, made_from: Counters) -> None:
+    """Remember the counters that `what` was made from."""
     set_fact(connection, f"seen:{what}", made_from)

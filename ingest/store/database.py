@@ -11,7 +11,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from polyonym.ingest.errors import Damaged, ServerAway, WrongUse
-from polyonym.ingest.store.changes import count_editions
+from polyonym.ingest.store.changes import count_changes
 from polyonym.ingest.store.schema import bring_up_to_date
 
 _PASSWORD = re.compile(r"(//[^:/@\s]*:)[^@\s]+(?=@)|([?&]password=)[^&#\s]+")
@@ -41,7 +41,7 @@ def open_state(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _begin_ourselves if readable else _sqlite_pragmas)
         event.listen(engine, "begin", _sqlite_begin)
-    count_editions(engine)
+    count_changes(engine)
     where = engine.url.render_as_string(hide_password=True)
     try:
         bring_up_to_date(engine, where)

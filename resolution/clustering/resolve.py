@@ -92,7 +92,7 @@ def resolve(
     dirty, gone = pending(connection, wanted)
     result = Resolved()
     if not dirty and not gone:
-        if moves(connection):  # of what has no names
+        if moves(connection):  # documents that moved without having names
             set_fact(connection, _MOVED, {})
         return result
     known = judgements.load(connection)

@@ -50,7 +50,7 @@ from polyonym.flows.report import report
 from polyonym.graph.stores.model import EDGES, NODES
 from polyonym.graph.summaries import summaries
 from polyonym.ingest.errors import WrongUse
-from polyonym.ingest.store.changes import see, seen
+from polyonym.ingest.store.changes import set_watermark, watermark
 from polyonym.ingest.store.tables import metadata
 from polyonym.ingest.text.embedding import Embedder
 from polyonym.resolution import entities
@@ -1035,7 +1035,7 @@ def test_plan_and_status_tell_of_a_projection_that_is_gone(
         monkeypatch.setenv("POLYONYM_GRAPH_URL", "bolt://127.0.0.1:9")
         if projection != "another store":  # as if it had been loaded
             with place.engine.begin() as connection:
-                see(connection, "neo4j", seen(connection, "embedded"))
+                set_watermark(connection, "neo4j", watermark(connection, "embedded"))
     elif path.is_dir():
         shutil.rmtree(path)
     else:
@@ -1205,7 +1205,9 @@ def test_plan_tells_what_is_out_of_date_of_the_communities(make_place: MakePlace
     communities = len(place.export("communities"))
     assert planned(place)["summary_tokens"] >= 100 * communities > 0
     with place.engine.begin() as connection:  # as if that model had written them
-        see(connection, "summaries", summaries.made_from(connection) | {"writer": summarising.summary_key(load_settings(place.home))})
+        set_watermark(
+            connection, "summaries", summaries.made_from(connection) | {"writer": summarising.summary_key(load_settings(place.home))}
+        )
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert not told()
     place.set(community_size=3, llm_url="http://127.0.0.1:9", llm_model="two")
@@ -1222,7 +1224,9 @@ def test_plan_expects_summaries_of_a_first_run_and_of_deletions(make_place: Make
     place.ingest()
     with place.engine.begin() as connection:
         place.set(llm_url="http://127.0.0.1:9", llm_model="one")
-        see(connection, "summaries", summaries.made_from(connection) | {"writer": summarising.summary_key(load_settings(place.home))})
+        set_watermark(
+            connection, "summaries", summaries.made_from(connection) | {"writer": summarising.summary_key(load_settings(place.home))}
+        )
         connection.exec_driver_sql("UPDATE summaries SET writer = 'one'")
     assert planned(place)["summary_tokens"] == 0
     (place.source / "0.txt").unlink()

@@ -1,4 +1,4 @@
-"""Cards: what an entity is embedded as."""
+"""Entity profiles: what an entity is embedded as."""
 
 import random
 

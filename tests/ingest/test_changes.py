@@ -12,7 +12,7 @@ from polyonym.graph.difference import acknowledged
 from polyonym.graph.load import Written, load
 from polyonym.graph.relations import EntityRelation, entity_relations, gather, wrong_evidence
 from polyonym.graph.stores.embedded import Embedded
-from polyonym.ingest.store.changes import editions_of, forget_owners, owners_since, see
+from polyonym.ingest.store.changes import counters_of, forget_owners, owners_since, set_watermark
 from polyonym.resolution.entities import aliases, entities, memberships
 from polyonym.resolution.within_document.document_names import mention_names
 
@@ -42,38 +42,38 @@ def added(connection: Connection) -> None:
 @pytest.mark.parametrize("change", [renamed, gone, added])
 def test_whose_rows_a_statement_changes(engine: Engine, change: Callable[[Connection], None]) -> None:
     with engine.begin() as connection:
-        before = editions_of(connection, TABLES)
+        before = counters_of(connection, TABLES)
         assert owners_since(connection, TABLES, before) == set()
         change(connection)
         assert owners_since(connection, TABLES, before) == {"e04"}, "in the same transaction"
-        assert editions_of(connection, TABLES) != before
+        assert counters_of(connection, TABLES) != before
     with engine.connect() as connection:
         assert owners_since(connection, TABLES, before) == {"e04"}
-        assert owners_since(connection, TABLES, editions_of(connection, TABLES)) == set()
+        assert owners_since(connection, TABLES, counters_of(connection, TABLES)) == set()
 
 
 def test_a_statement_that_changes_no_row_makes_no_edition(engine: Engine) -> None:
     with engine.begin() as connection:
-        before = editions_of(connection, TABLES)
+        before = counters_of(connection, TABLES)
         connection.execute(delete(aliases).where(aliases.c.name == "nobody"))
         connection.execute(update(entities).where(entities.c.name == "nobody").values(name="Four"))
-        assert editions_of(connection, TABLES) == before
+        assert counters_of(connection, TABLES) == before
 
 
 def test_what_is_rolled_back_has_changed_nothing(engine: Engine) -> None:
     with engine.connect() as connection:
-        before = editions_of(connection, TABLES)
+        before = counters_of(connection, TABLES)
         connection.commit()
         renamed(connection)
         connection.rollback()
-        assert owners_since(connection, TABLES, before) == set() and editions_of(connection, TABLES) == before
+        assert owners_since(connection, TABLES, before) == set() and counters_of(connection, TABLES) == before
 
 
 def test_what_was_forgotten_is_not_known(engine: Engine) -> None:
     with engine.begin() as connection:
-        before = editions_of(connection, TABLES)
+        before = counters_of(connection, TABLES)
         renamed(connection)
-        now = editions_of(connection, TABLES)
+        now = counters_of(connection, TABLES)
         forget_owners(connection)
         assert owners_since(connection, TABLES, before) is None and owners_since(connection, TABLES, {}) is None
         assert owners_since(connection, TABLES, now) == set()
@@ -111,6 +111,6 @@ def test_evidence_is_gathered_anew_where_it_is_not_known_what_changed(engine: En
         connection.exec_driver_sql("DELETE FROM evidence WHERE document = 'a.txt'")
         gather(connection)
         assert list(entity_relations(connection)) != whole, "nothing has changed, as far as is known"
-        see(connection, "evidence", {})
+        set_watermark(connection, "evidence", {})
         gather(connection)
         assert list(entity_relations(connection)) == whole

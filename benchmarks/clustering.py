@@ -25,7 +25,7 @@ from polyonym.ingest.text.documents import Document  # noqa: E402
 from polyonym.resolution.clustering.clusters import solve  # noqa: E402
 from polyonym.resolution.clustering.contexts import content_words  # noqa: E402
 from polyonym.resolution.judgements.judgements import Constraints  # noqa: E402
-from polyonym.resolution.within_document.document_entities import Unit  # noqa: E402
+from polyonym.resolution.within_document.document_entities import DocumentEntity  # noqa: E402
 from polyonym.resolution.within_document.document_names import group  # noqa: E402
 
 DATA = Path(os.environ.get("POLYONYM_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -69,7 +69,7 @@ def read(name: str, folder: Path, half: str) -> tuple[list[dict[str, Any]], dict
 def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demonyms: bool = False) -> dict[tuple[str, int, int], str]:
     """Each mention's node, by mentions → group → solve."""
     texts = {d["doc_id"]: d["text"] for d in gold}
-    units: list[Unit] = []
+    units: list[DocumentEntity] = []
     name_of: dict[tuple[str, int, int], tuple[str, str]] = {}
     head_of: dict[tuple[str, str], str] = {}
     for d in gold:
@@ -80,7 +80,7 @@ def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demo
         for r in rows:
             name_of[r.document, r.start, r.end] = (r.document, r.name)
         heads = sorted({n.group for n in names})
-        units += [Unit(d["doc_id"], head, tuple(n for n in names if n.group == head)) for head in heads]
+        units += [DocumentEntity(d["doc_id"], head, tuple(n for n in names if n.group == head)) for head in heads]
     words: dict[str, frozenset[str]] = {}
 
     def context(document: str) -> frozenset[str]:

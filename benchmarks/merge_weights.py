@@ -32,11 +32,11 @@ from polyonym.ingest.mentions import mentions
 from polyonym.ingest.text.documents import content_hash
 from polyonym.resolution.clustering.clusters import firm_type
 from polyonym.resolution.clustering.evidence import FEATURES, Bearers, MergeWeights, Side, between, of_name, said, side
-from polyonym.resolution.clustering.resolve import load_units
+from polyonym.resolution.clustering.resolve import load_document_entities
 from polyonym.resolution.linking.knowledge_base import KnowledgeBase
 from polyonym.resolution.names.entity_types import majority
 from polyonym.resolution.within_document import document_names
-from polyonym.resolution.within_document.document_entities import Unit
+from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 GOLD = ("gum-a", "ecbplus-a", "reuters-128", "meantime-a", "wiki-fair-v2-no-coref", "news-fair-v2-no-coref")
 CORPORA = {"namesakes": ("namesakes.jsonl.gz", "namesakes_same.jsonl"), "leads": ("wiki_leads_en.jsonl.gz", "leads_same.jsonl")}
@@ -64,7 +64,7 @@ class Home:
     def __init__(self, path: Path, known: Bearers):
         self.known = known
         with create_engine(f"sqlite:///{path / 'state.db'}").connect() as connection:
-            self.units = sorted(load_units(connection, None), key=lambda u: u.key)
+            self.units = sorted(load_document_entities(connection, None), key=lambda u: u.key)
             self.names = {(m.document, m.start, m.end): m.name for m in document_names.load_mentions(connection)}
             self.mentions = defaultdict(list)
             for m in mentions.load(connection):
@@ -72,15 +72,15 @@ class Home:
         self.unit_of = {(u.document, n.name): u for u in self.units for n in u.names}
         self.sides: dict[tuple[str, str], Side] = {}
 
-    def unit(self, document: str, start: int, end: int) -> Unit | None:
+    def unit(self, document: str, start: int, end: int) -> DocumentEntity | None:
         return self.unit_of.get((document, self.names.get((document, start, end), "")))
 
-    def side(self, unit: Unit) -> Side:
+    def side(self, unit: DocumentEntity) -> Side:
         if unit.key not in self.sides:
             self.sides[unit.key] = side(unit, firm_type(unit))
         return self.sides[unit.key]
 
-    def pair(self, source: str, a: Unit, b: Unit, same: bool, fitted: bool) -> Pair:
+    def pair(self, source: str, a: DocumentEntity, b: DocumentEntity, same: bool, fitted: bool) -> Pair:
         return Pair(source, a.head, between(a.head, self.known(a.head), self.side(a), self.side(b)), same, fitted)
 
 
@@ -111,7 +111,7 @@ def of_gold(home: Home, gold: Path) -> Iterator[Pair]:
         for g in d["mentions"]:
             if (m := spans.get(trimmed(d["text"], g["start"], g["end"]))) and (u := home.unit(document, m.start, m.end)):
                 keys[u.key][g["qid"]] += 1
-    by_head: dict[str, list[Unit]] = defaultdict(list)
+    by_head: dict[str, list[DocumentEntity]] = defaultdict(list)
     for u in home.units:
         if u.key in keys:
             by_head[u.head].append(u)
@@ -133,7 +133,7 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
     with gzip.open(corpus, "rt", encoding="utf-8") as lines:
         passages = {str(d["id"]): d for d in map(json.loads, lines)}
     place = {u.document.rsplit("/", 1)[1]: u.document for u in home.units}
-    subjects: dict[str, Unit] = {}
+    subjects: dict[str, DocumentEntity] = {}
     for key, d in passages.items():
         title = re.sub(r"\s*\([^)]*\)$", "", d["title"]).split(",")[0].strip()
         for m in sorted(home.mentions.get(place.get(key, ""), ()), key=lambda m: m.start):
@@ -208,7 +208,7 @@ def in_short(side: Side) -> Side:
     return replace(side, traits={k: v for k, v in side.traits.items() if k not in _OF_A_LIFE})
 
 
-def made_of(home: Home, a: Unit, b: Unit, same: bool, fitted: bool) -> Pair:
+def made_of(home: Home, a: DocumentEntity, b: DocumentEntity, same: bool, fitted: bool) -> Pair:
     """A pair as if both were of one name: without what the name says, so that the weights of names are fitted on real namesakes only."""
     made = home.pair("made", a, b, same, fitted)
     of = dict(of_name(a.head))

@@ -24,7 +24,7 @@ from polyonym.resolution.clustering.clusters import solve  # noqa: E402
 from polyonym.resolution.judgements.judgements import Constraints  # noqa: E402
 from polyonym.resolution.names.normal_forms import normalise  # noqa: E402
 from polyonym.resolution.names.tables import words  # noqa: E402
-from polyonym.resolution.within_document.document_entities import DocumentName, Unit  # noqa: E402
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentName  # noqa: E402
 
 CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
 KINDS = ("Bank", "Energy", "Motors", "Pharma", "Systems", "Airlines", "University", "Foundation", "Group", "Media", "Oil", "Insurance")
@@ -79,7 +79,7 @@ class Names:
         )
 
 
-def units(count: int, seed: int = 1) -> Iterator[Unit]:
+def units(count: int, seed: int = 1) -> Iterator[DocumentEntity]:
     """Units until `count` distinct normalised names have come up. Each thing is named in one to a few documents, fifteen units a document."""
     source = Names(seed)
     seen: set[str] = set()
@@ -99,10 +99,10 @@ def units(count: int, seed: int = 1) -> Iterator[Unit]:
                 for n in names
             )
             seen.update(f.name for f in forms)
-            yield Unit(document, head, forms)
+            yield DocumentEntity(document, head, forms)
 
 
-def distinct(found: Iterator[Unit]) -> list[Unit]:
+def distinct(found: Iterator[DocumentEntity]) -> list[DocumentEntity]:
     """One unit for each key: a document names a thing once."""
     return list({u.key: u for u in found}.values())
 

@@ -15,13 +15,13 @@ from typing import Any
 from sqlalchemy import Column, Connection, Integer, Row, Table, Text, select
 
 from polyonym.ingest.mentions.mentions import Mention
+from polyonym.ingest.mentions.parses import parse, tokens
 from polyonym.ingest.mentions.pipelines import Pipelines
-from polyonym.ingest.parses import parse, tokens
+from polyonym.ingest.mentions.records import fields
 from polyonym.ingest.readers.columns import plain_name
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.dates import Stated, nearest, stated
 from polyonym.ingest.text.documents import Document, content_hash
-from polyonym.ingest.text.records import fields
 from polyonym.ingest.text.view import View, view_of
 
 NEIGHBOURS = 6
@@ -106,7 +106,7 @@ times = Table(
 def contents(document: Document, mentions: Iterable[Mention]) -> list[str]:
     """The content hashes of the document's sentences that are parsed, as the view shows them: those with two mentions of different names."""
     view = view_of(document.text)
-    return [content_hash(_seen(view, start, end)) for (start, end), held in _by_sentence(mentions) if _is_parsed(start, end, held)]
+    return [content_hash(_seen(view, start, end)) for (start, end), inside in _by_sentence(mentions) if _is_parsed(start, end, inside)]
 
 
 def _seen(view: View, start: int, end: int) -> str:
@@ -121,8 +121,8 @@ def parse_missing(
     texts: dict[str, str] = {}
     for document, mentions in documents:
         view = view_of(document.text)
-        for (start, end), held in _by_sentence(mentions):
-            if _is_parsed(start, end, held):
+        for (start, end), inside in _by_sentence(mentions):
+            if _is_parsed(start, end, inside):
                 sentence = _seen(view, start, end)
                 texts.setdefault(content_hash(sentence), sentence)
     missing = {content: text for content, text in texts.items() if content not in kept}
@@ -132,12 +132,12 @@ def parse_missing(
 def find_times(document: Document, mentions: Sequence[Mention]) -> list[Stated]:
     """The dates and durations that the document's sentences with mentions state, in order."""
     view = view_of(document.text)
-    found: set[Stated] = set()
+    times: set[Stated] = set()
     for start, end in {(m.sentence_start, m.sentence_end) for m in mentions}:
         first, _ = view.seen(start, end)
         for time in stated(_seen(view, start, end), document.language, document.date or ""):
-            found.add(Stated(*view.span(first + time.start, first + time.end), time.value))
-    return sorted(found)
+            times.add(Stated(*view.span(first + time.start, first + time.end), time.value))
+    return sorted(times)
 
 
 def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapping[str, bytes], times: Sequence[Stated]) -> list[Relation]:
@@ -145,18 +145,18 @@ def find_relations(document: Document, mentions: Sequence[Mention], parses: Mapp
 
     `parses` holds the payload of every content of `contents`, `times` what `find_times` finds.
     """
-    found: set[Relation] = set()
+    stated: set[Relation] = set()
     view = view_of(document.text)
-    for (start, end), held in _by_sentence(mentions):
-        here = list(_co_occurrences(document.document, start, end, held))
-        if _is_parsed(start, end, held):
+    for (start, end), inside in _by_sentence(mentions):
+        here = list(_co_occurrences(document.document, start, end, inside))
+        if _is_parsed(start, end, inside):
             payload = parses[content_hash(_seen(view, start, end))]
-            here += _Sentence(document, view, start, held, payload).relations()
+            here += _Sentence(document, view, start, inside, payload).relations()
         words = content_hash(" ".join(_seen(view, start, end).split()))[:16] if here else ""
         said = times[bisect_left(times, Stated(start, start, "")) : bisect_left(times, Stated(end, end, ""))]
-        found.update(replace_fields(r, sentence=words, date=_date_of(r, said) or document.date or "") for r in here)
-    found.update(_of_record(document, mentions))
-    return sorted(found, key=astuple)
+        stated.update(replace_fields(r, sentence=words, date=_date_of(r, said) or document.date or "") for r in here)
+    stated.update(_of_record(document, mentions))
+    return sorted(stated, key=astuple)
 
 
 def _of_record(document: Document, mentions: Sequence[Mention]) -> Iterator[Relation]:
@@ -172,8 +172,8 @@ def _of_record(document: Document, mentions: Sequence[Mention]) -> Iterator[Rela
         predicate = plain_name(column).strip("_").replace("_", " ")
         if other.name != subject.name and predicate:
             yield Relation(document.document, *spans, RELATED, predicate, start, end, words, "column", document.date or "")
-    held = sorted((m for _, m in named), key=lambda m: m.start)
-    for together in _co_occurrences(document.document, held[0].start, held[-1].end, held):
+    inside = sorted((m for _, m in named), key=lambda m: m.start)
+    for together in _co_occurrences(document.document, inside[0].start, inside[-1].end, inside):
         yield replace_fields(together, sentence=words, date=document.date or "")
 
 
@@ -187,13 +187,13 @@ def _by_sentence(mentions: Iterable[Mention]) -> Iterator[tuple[tuple[int, int],
         yield span, list(group)
 
 
-def _is_parsed(start: int, end: int, held: Sequence[Mention]) -> bool:
-    return end - start <= LONGEST and len({m.name for m in held}) > 1
+def _is_parsed(start: int, end: int, inside: Sequence[Mention]) -> bool:
+    return end - start <= LONGEST and len({m.name for m in inside}) > 1
 
 
-def _co_occurrences(document: str, start: int, end: int, held: Sequence[Mention]) -> Iterator[Relation]:
-    for i, a in enumerate(held):
-        for b in held[i + 1 : i + 1 + NEIGHBOURS]:
+def _co_occurrences(document: str, start: int, end: int, inside: Sequence[Mention]) -> Iterator[Relation]:
+    for i, a in enumerate(inside):
+        for b in inside[i + 1 : i + 1 + NEIGHBOURS]:
             if a.name != b.name:
                 yield Relation(document, a.start, a.end, b.start, b.end, CO_OCCURS, "", start, end, pattern="co-occurrence")
 
@@ -535,7 +535,7 @@ def replace(
     """Store `rows` in place of all relations of `documents`, and the times that are stated in them by document in place of theirs."""
     delete_where_in(connection, relations.c.document, documents)
     delete_where_in(connection, times.c.document, documents)
-    said = ((document, time) for document, found in (stated_in or {}).items() for time in found)
+    said = ((document, time) for document, of_document in (stated_in or {}).items() for time in of_document)
     insert_rows(connection, times, ({"document": d, "start_at": t.start, "end_at": t.end, "value": t.value} for d, t in said))
     renamed = {"start": "start_at", "end": "end_at"}
     insert_rows(connection, relations, ({renamed.get(name, name): value for name, value in vars(r).items()} for r in rows))

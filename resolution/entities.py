@@ -90,8 +90,8 @@ def replace(
     _replace(connection, memberships, new_memberships, members_of(connection, ids))
 
 
-def _replace(connection: Connection, table: Table, new: Iterable[Any], held: Iterable[Any]) -> None:
-    wanted, present = dict.fromkeys(new), dict.fromkeys(held)
+def _replace(connection: Connection, table: Table, new: Iterable[Any], stored: Iterable[Any]) -> None:
+    wanted, present = dict.fromkeys(new), dict.fromkeys(stored)
     key = tuple(table.primary_key.columns)
     for batch in batched((row for row in present if row not in wanted), 500):
         connection.execute(delete(table).where(tuple_(*key).in_([tuple(getattr(row, c.name) for c in key) for row in batch])))

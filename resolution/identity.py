@@ -126,13 +126,13 @@ def _restored(
     back: dict[tuple[str, str], list[str]] = defaultdict(list)
     for redirect in merged:
         back[redirect.new_id, redirect.content].append(redirect.old_id)
-    found = {}
+    restored = {}
     origins = _origins(claims)
     for index in order:
         former = back.get((origins.get(index, ""), content_id(newcomers[index].name)))
         if former and index not in heirs.values():
-            found[index] = former.pop(0)
-    return found
+            restored[index] = former.pop(0)
+    return restored
 
 
 def _without(shares: Counter[int], restored: Mapping[int, str]) -> Counter[int]:
@@ -212,16 +212,16 @@ def load(connection: Connection) -> Iterator[Redirect]:
 
 def write(connection: Connection, assignment: Assignment) -> None:
     """Store an assignment's redirects. Where one merge followed another, one look-up still finds the living id."""
-    held = list(load(connection))
-    splits = {(r.old_id, r.new_id) for r in held if r.why == "split"}
+    stored = list(load(connection))
+    splits = {(r.old_id, r.new_id) for r in stored if r.why == "split"}
     fresh = [r for r in assignment.redirects if r.why == "split" and (r.old_id, r.new_id) not in splits]
-    merged = {r.old_id: r for r in held if r.why == "merged"}
+    merged = {r.old_id: r for r in stored if r.why == "merged"}
     for old_id in assignment.restored:
         merged.pop(old_id, None)
     merged |= {r.old_id: r for r in assignment.redirects if r.why == "merged"}
     living = [replace(r, new_id=_end(r, merged)) for r in merged.values()]
-    changed = sorted(set(living) - set(held), key=lambda r: r.old_id)
-    stale = {r.old_id for r in held if r.why == "merged"} - merged.keys() | {r.old_id for r in changed}
+    changed = sorted(set(living) - set(stored), key=lambda r: r.old_id)
+    stale = {r.old_id for r in stored if r.why == "merged"} - merged.keys() | {r.old_id for r in changed}
     for batch in batched(sorted(stale), 500):
         connection.execute(delete(redirects).where(redirects.c.why == "merged", redirects.c.old_id.in_(batch)))
     insert_rows(connection, redirects, (asdict(r) for r in [*changed, *fresh]))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from polyonym.resolution.judgements.judgements import Judgement
 
-_TOLD = 3  # so many obstacles are told
+_TOLD = 3  # so many conflicts are told
 NoteOption = Annotated[str, typer.Option("--note", help="Why: kept with the judgement.")]
 judge = typer.Typer(no_args_is_help=True, help="Say that two names are the same or different, or what a name is linked to.")
 judgements = typer.Typer(invoke_without_command=True, help="Show the judgements; export and import them as JSON lines.")

@@ -52,12 +52,12 @@ def subjects(documents: Sequence[Document], settings: Settings) -> list[Example]
     """Documents each of which is about another thing, named by its title: those with a mention of the title near the beginning."""
     pipelines = Pipelines(settings.processes)
     try:
-        found = _mentions(documents, settings, pipelines)
+        mentions_of = _mentions(documents, settings, pipelines)
     finally:
         pipelines.close()
     made = []
     for document in documents:
-        names, named = document_names.group(document, found[document.document])
+        names, named = document_names.group(document, mentions_of[document.document])
         title = normalise(re.sub(r"\s*\([^)]*\)$", "", document.title).partition(",")[0])
         beginning = [n.name for n in named if n.start <= SUBJECT_WITHIN]
         subject = next((name for name in beginning if name == title), None)
@@ -97,11 +97,11 @@ def _example(document: Document, true: GoldDocument, mentions: Sequence[Mention]
 def curve(tried: Iterable[Example], sources: Sequence[CandidateSource], weights: Weights) -> tuple[float, list[Bin]]:
     """How these weights do on documents that they were not fitted on: the share of mentions whose best candidate is right, of those
     with an item in the gold, and the reliability curve."""
-    held = {e.document.document: e for e in tried}
-    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in held.items()}
+    by_document = {e.document.document: e for e in tried}
+    names: Mapping[str, Sequence[DocumentName]] = {d: e.names for d, e in by_document.items()}
     sure, right, total, possible = [], [], [], 0
-    gold_by_name = {(d, name): counts for d, e in held.items() for name, counts in e.gold.items()}
-    for pool in pools([e.document for e in held.values()], names, sources, weights):
+    gold_by_name = {(d, name): counts for d, e in by_document.items() for name, counts in e.gold.items()}
+    for pool in pools([e.document for e in by_document.values()], names, sources, weights):
         gold = gold_of(pool, gold_by_name)
         possible += sum(n for key, n in gold.items() if key)
         if pool.items and gold.keys() - {None}:

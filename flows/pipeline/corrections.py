@@ -15,7 +15,7 @@ from polyonym.ingest.sources import removals, sources
 from polyonym.ingest.store import stage_marks
 from polyonym.ingest.text import documents
 from polyonym.resolution import entities, identity
-from polyonym.resolution.clustering.conflicts import linked_by_others, obstacles
+from polyonym.resolution.clustering.conflicts import conflicts, linked_by_others
 from polyonym.resolution.entities import Entity
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.judgements.contradictions import contradiction
@@ -52,13 +52,13 @@ def same_or_different(engine: Engine, kind: str, a: str, b: str, note: str, who:
 
 def _impossible(connection: Connection) -> dict[Judgement, str]:
     """The judgements of which nothing can be obeyed, each with what stands against it."""
-    return {j: o.told[0] for j, o in obstacles(connection, judgements.load(connection)).items() if o.everywhere}
+    return {j: o.told[0] for j, o in conflicts(connection, judgements.load(connection)).items() if o.everywhere}
 
 
 def unobeyed(connection: Connection, made: Iterable[Judgement]) -> dict[str, tuple[str, ...]]:
     """For each of these judgements that is not obeyed everywhere, by id, what stands against it, in words. Entities must be up to date."""
     known = judgements.load(connection)
-    hindered = {j: o.told for j, o in obstacles(connection, known).items()} | linked_by_others(connection, known)
+    hindered = {j: o.told for j, o in conflicts(connection, known).items()} | linked_by_others(connection, known)
     return {j.judgement: hindered[j] for j in made if j in hindered}
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from polyonym.flows.home.settings import Settings
 from polyonym.flows.pipeline.run import Batch, Run
-from polyonym.ingest import parses, relations
-from polyonym.ingest.mentions import mentions
+from polyonym.ingest import relations
+from polyonym.ingest.mentions import mentions, parses
 from polyonym.ingest.mentions.mentions import LABELS, Layout, Mention, Recogniser
 from polyonym.ingest.store import model_outputs, stage_marks
 from polyonym.ingest.text import chunks, documents

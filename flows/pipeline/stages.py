@@ -136,7 +136,7 @@ RELATIONS = Stage(
     "relations",
     "Finding relations",
     after="mentions",
-    code=("ingest/relations.py", "ingest/parses.py", "ingest/text/dates.py", "ingest/data"),
+    code=("ingest/relations.py", "ingest/mentions/parses.py", "ingest/text/dates.py", "ingest/data"),
     do=extraction.relate_batch,
     finish=lambda run: run.pipelines.close(),  # no more texts are parsed, and what follows needs the room
 )

@@ -6,19 +6,19 @@ from sqlalchemy import Connection
 
 from polyonym.graph.check.finding import Finding, findings
 from polyonym.resolution.clustering.clusters import firm_type
-from polyonym.resolution.clustering.resolve import load_units
+from polyonym.resolution.clustering.resolve import load_document_entities
 from polyonym.resolution.entities import load_memberships
 from polyonym.resolution.judgements import judgements
 from polyonym.resolution.names.entity_types import compatible
-from polyonym.resolution.within_document.document_entities import Unit
+from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 
 def wrongly_one(connection: Connection) -> Iterator[Finding]:
     """Promise 4, for every entity: its Wikidata ids, its registry ids, its types, and what people have judged different."""
     of = {(m.document, m.name): m.entity_id for m in load_memberships(connection)}
-    units: dict[str, list[Unit]] = {}
+    units: dict[str, list[DocumentEntity]] = {}
     everything = []
-    for unit in load_units(connection, None):
+    for unit in load_document_entities(connection, None):
         everything.append(unit)
         for entity in sorted({of[name.document, name.name] for name in unit.names if (name.document, name.name) in of}):
             units.setdefault(entity, []).append(unit)
@@ -32,15 +32,15 @@ def wrongly_one(connection: Connection) -> Iterator[Finding]:
     yield from findings("state", "entities of names that were judged different", torn, False)
 
 
-def _wikidata(units: Iterable[Unit]) -> set[str]:
+def _wikidata(units: Iterable[DocumentEntity]) -> set[str]:
     return {u.wikidata_id for u in units if u.wikidata_id}
 
 
-def _same_item(units: Iterable[Unit]) -> bool:
+def _same_item(units: Iterable[DocumentEntity]) -> bool:
     """Whether all that have a registry id have one and the same Wikidata id as well."""
     return len({u.wikidata_id or u.registry_id for u in units if u.registry_id}) == 1
 
 
-def _types_clash(units: Iterable[Unit]) -> bool:
+def _types_clash(units: Iterable[DocumentEntity]) -> bool:
     types = sorted({firm_type(u) for u in units})
     return any(not compatible(a, b) for a in types for b in types)

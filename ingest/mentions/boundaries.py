@@ -88,10 +88,10 @@ def mend(text: str, start: int, end: int, sentence_starts: frozenset[int], sente
 def titles_before(text: str, start: int) -> str:
     """The titles that stand right before a name, in any case of letters: "Mrs.", "Prime Minister", "CFO"; or nothing."""
     first = start
-    while (found := _WORD_BEFORE.search(text, max(0, first - 20), first)) and (
-        found[1] in word_list("title") or found[1].rstrip(".").capitalize() in word_list("title")
+    while (word := _WORD_BEFORE.search(text, max(0, first - 20), first)) and (
+        word[1] in word_list("title") or word[1].rstrip(".").capitalize() in word_list("title")
     ):
-        first = found.start()
+        first = word.start()
     return text[first:start].strip()
 
 
@@ -127,16 +127,16 @@ def _strip_signs(text: str, start: int, end: int, sentence_ends: frozenset[int])
 
 def _strip_words(text: str, start: int, end: int, sentence_starts: frozenset[int]) -> Span:
     piece = text[start:end]
-    if found := _TAIL.search(piece):
-        return start, start + found.start()
-    if (found := _DETERMINER.match(piece)) and (piece[0].islower() or start in sentence_starts or piece[1].isupper()):
-        return start + found.end(), end
-    if (found := _LAST_WORD.search(piece)) and _is_lower(found[1]) and found[1].rstrip(".") not in word_list("legal"):
-        return start, start + found.start()
-    if (found := _FIRST_WORD.match(piece)) and start in sentence_starts and found[1] in word_list("opening"):
-        return start + found.end(), end
-    if (found := _FIRST_WORD.match(piece)) and _is_lower(found[1]) and found[1] not in word_list("particle"):
-        return start + found.end(), end
+    if tail := _TAIL.search(piece):
+        return start, start + tail.start()
+    if (tail := _DETERMINER.match(piece)) and (piece[0].islower() or start in sentence_starts or piece[1].isupper()):
+        return start + tail.end(), end
+    if (tail := _LAST_WORD.search(piece)) and _is_lower(tail[1]) and tail[1].rstrip(".") not in word_list("legal"):
+        return start, start + tail.start()
+    if (tail := _FIRST_WORD.match(piece)) and start in sentence_starts and tail[1] in word_list("opening"):
+        return start + tail.end(), end
+    if (tail := _FIRST_WORD.match(piece)) and _is_lower(tail[1]) and tail[1] not in word_list("particle"):
+        return start + tail.end(), end
     return start, end
 
 

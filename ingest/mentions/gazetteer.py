@@ -70,7 +70,7 @@ class Matcher:
 
     def find(self, text_words: Iterable[Word]) -> list[tuple[int, int, str]]:
         """(start, end, label) of every name in a text's words: the leftmost first, the longest at each place, none overlapping."""
-        found: list[tuple[int, int, str]] = []
+        hits: list[tuple[int, int, str]] = []
         coming = iter(text_words) if self._longest else iter(())
         ahead = deque(islice(coming, self._longest))
         while ahead:
@@ -78,13 +78,13 @@ class Matcher:
             for length in self._lengths.get(ahead[0].text, ()):
                 label = self._labels.get(_JOIN.join(w.text for w in islice(ahead, length)))
                 if label is not None and len(ahead) >= length:
-                    found.append((ahead[0].start, ahead[length - 1].end, label))
+                    hits.append((ahead[0].start, ahead[length - 1].end, label))
                     step = length
                     break
             for _ in range(step):
                 ahead.popleft()
             ahead.extend(islice(coming, step))
-        return found
+        return hits
 
 
 def read_patterns(file: str) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from polyonym.ingest.mentions.casing import recased, true_case
 from polyonym.ingest.mentions.gazetteer import Matcher, Word, words
 from polyonym.ingest.mentions.pipelines import Pipelines, pipeline_version
 from polyonym.ingest.mentions.recognition import Recognition, read, recognise
+from polyonym.ingest.mentions.records import ROLE, fields
 from polyonym.ingest.mentions.word_lists import word_list
 from polyonym.ingest.store import fingerprint
 from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, metadata, select_where_in
@@ -25,7 +26,6 @@ from polyonym.ingest.text.definitions import definitions, named_by
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.encoded import machine_spans
 from polyonym.ingest.text.passages import Passage, passages
-from polyonym.ingest.text.records import ROLE, fields
 from polyonym.ingest.text.sentences import Span, unaltered, viewed_sentences
 from polyonym.ingest.text.view import View, view_of
 
@@ -209,23 +209,28 @@ class _Finder:
         """Put together what belongs to one name: "Cor" and "Klugt" around "van der", "Merck" and "Co Inc" around "and", "20th" and
         "Armoured Brigade"."""
         joined: list[_Found] = []
-        for found in self._found:
-            gap = self._text[joined[-1].end : found.start] if joined and found.start - joined[-1].end < 16 else ""
-            particles = _PARTICLES.fullmatch(gap) and "NORP" not in (joined[-1].label, found.label)
-            if particles or (_AND.fullmatch(gap) and _PARTNERS.match(self._text, found.start)):
-                joined[-1].end = found.end
-                joined[-1].detectors |= found.detectors
+        for candidate in self._found:
+            gap = self._text[joined[-1].end : candidate.start] if joined and candidate.start - joined[-1].end < 16 else ""
+            particles = _PARTICLES.fullmatch(gap) and "NORP" not in (joined[-1].label, candidate.label)
+            if particles or (_AND.fullmatch(gap) and _PARTNERS.match(self._text, candidate.start)):
+                joined[-1].end = candidate.end
+                joined[-1].detectors |= candidate.detectors
             else:
-                joined.append(found)
+                joined.append(candidate)
         self._found = joined
-        for found in joined:
-            ordinal = _ORDINAL.search(self._text, max(0, found.start - 6), found.start)
-            several = " " in self._text[found.start : found.end]
-            if ordinal and several and found.label in ("ORG", "FAC", UNKNOWN) and not self._overlapping(ordinal.start(), found.start):
-                found.start = ordinal.start()
-            partners = _AND_PARTNERS.match(self._text, found.end)
-            if partners and len(self._overlapping(found.start, partners.end())) == 1:
-                found.end = partners.end()
+        for candidate in joined:
+            ordinal = _ORDINAL.search(self._text, max(0, candidate.start - 6), candidate.start)
+            several = " " in self._text[candidate.start : candidate.end]
+            if (
+                ordinal
+                and several
+                and candidate.label in ("ORG", "FAC", UNKNOWN)
+                and not self._overlapping(ordinal.start(), candidate.start)
+            ):
+                candidate.start = ordinal.start()
+            partners = _AND_PARTNERS.match(self._text, candidate.end)
+            if partners and len(self._overlapping(candidate.start, partners.end())) == 1:
+                candidate.end = partners.end()
 
     def _mended(self, names: Iterable[tuple[int, int, str]], runs: list[Span]) -> Iterator[tuple[int, int, str]]:
         for start, end, label in names:
@@ -330,16 +335,16 @@ class _Finder:
     def add_repeats(self) -> None:
         names: dict[str, Counter[str]] = {}
         surnames: dict[str, None] = {}
-        for found in self._found:
-            name = self._text[found.start : found.end]
+        for candidate in self._found:
+            name = self._text[candidate.start : candidate.end]
             if name[0].isupper() or name[0].isdigit() or any(c.isupper() for c in name):
-                names.setdefault(name, Counter())[found.label] += 1
-            if found.label in ("PERSON", "PER") and (surname := self._surname(name)):
+                names.setdefault(name, Counter())[candidate.label] += 1
+            if candidate.label in ("PERSON", "PER") and (surname := self._surname(name)):
                 surnames[surname] = None
         known = {name: min(c, key=lambda label: (label == UNKNOWN, -c[label], label)) for name, c in names.items()}
-        for found in self._found:
-            if found.label == UNKNOWN:
-                found.label = known[self._text[found.start : found.end]]
+        for candidate in self._found:
+            if candidate.label == UNKNOWN:
+                candidate.label = known[self._text[candidate.start : candidate.end]]
         blocked = sorted([*self._numbers, *self._machine])
         persons = {name for name, label in known.items() if label in ("PERSON", "PER")} | set(surnames)
         named_inside = {self._text[f.start : f.end] for f in self._found if f.start not in self._starts}
@@ -410,27 +415,27 @@ class _Finder:
                 given = next((o.label for o in others if "pattern" in o.detectors and (o.start, o.end) == (start, end)), field.label)
                 self._insert(_Found(start, end, given, {"column"}.union(*(o.detectors for o in others))))
 
-    def _insert(self, found: _Found) -> None:
-        self._found.insert(bisect_left(self._found, found.start, key=lambda f: f.start), found)
+    def _insert(self, candidate: _Found) -> None:
+        self._found.insert(bisect_left(self._found, candidate.start, key=lambda f: f.start), candidate)
 
-    def _remove(self, found: _Found) -> None:
-        del self._found[bisect_left(self._found, found.start, key=lambda f: f.start)]
+    def _remove(self, candidate: _Found) -> None:
+        del self._found[bisect_left(self._found, candidate.start, key=lambda f: f.start)]
 
     def result(self) -> list[Mention]:
         starts = [s for s, _ in self._sentences]
         sentences, _ = unaltered(self._document.text, self._view, self._sentences)
         result = []
-        for found in self._found:
-            if found.label == UNKNOWN and UNKNOWN not in self._labels and "pattern" not in found.detectors:
+        for candidate in self._found:
+            if candidate.label == UNKNOWN and UNKNOWN not in self._labels and "pattern" not in candidate.detectors:
                 continue
-            first = max(0, bisect_right(starts, found.start) - 1)
-            last = max(0, bisect_left(starts, found.end) - 1)
+            first = max(0, bisect_right(starts, candidate.start) - 1)
+            last = max(0, bisect_left(starts, candidate.end) - 1)
             sentence = (sentences[first][0], sentences[last][1])
-            start, end = self._view.span(found.start, found.end)
-            text, name = self._document.text[start:end], " ".join(self._view.text[found.start : found.end].split())
-            title = titles_before(self._text, found.start)
-            detectors = tuple(sorted(found.detectors))
-            result.append(Mention(self._document.document, start, end, text, found.label, *sentence, detectors, name, title))
+            start, end = self._view.span(candidate.start, candidate.end)
+            text, name = self._document.text[start:end], " ".join(self._view.text[candidate.start : candidate.end].split())
+            title = titles_before(self._text, candidate.start)
+            detectors = tuple(sorted(candidate.detectors))
+            result.append(Mention(self._document.document, start, end, text, candidate.label, *sentence, detectors, name, title))
         return result
 
 

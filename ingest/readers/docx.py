@@ -54,15 +54,15 @@ class _Document:
     def heads_and_feet(self, body: Any) -> tuple[list[str], list[str]]:
         """What stands at the head and at the foot of pages, each text once (whatever numbers it has), without page numbers."""
         parts = self._package.related_by_id(self._package.main)
-        found: tuple[dict[str, str], dict[str, str]] = ({}, {})
-        for texts, tag in zip(found, ("headerReference", "footerReference"), strict=True):
+        parts_by_id: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        for texts, tag in zip(parts_by_id, ("headerReference", "footerReference"), strict=True):
             for reference in body.iter(_W + tag):
                 part = self._package.part(parts.get(reference.get(_R_ID), ""))
                 lines = [] if part is None else self.blocks(part)
                 for line in lines:
                     if not (len(line) < _OUTSIDE_LIMIT and _PAGE_NUMBER.fullmatch(line)):
                         texts.setdefault(_NUMBER.sub("#", line), line)
-        return list(found[0].values()), list(found[1].values())
+        return list(parts_by_id[0].values()), list(parts_by_id[1].values())
 
     def blocks(self, root: Any) -> Iterator[str]:
         """The paragraphs and tables below an element in order, each followed by the text boxes and notes that it holds or refers to."""

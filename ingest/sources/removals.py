@@ -24,9 +24,9 @@ class Removal:
     file_digest: str
     digest: str
 
-    def holds(self, file: File, found: Document | Rejection | None) -> bool:
+    def holds(self, file: File, content: Document | Rejection | None) -> bool:
         """Whether what is now found in its file is still what was taken out."""
-        return self.file_digest == file.digest or (isinstance(found, Document) and self.digest == _digest(found))
+        return self.file_digest == file.digest or (isinstance(content, Document) and self.digest == _digest(content))
 
 
 def _digest(document: Document) -> str:
@@ -56,9 +56,9 @@ def add(connection: Connection, name: str) -> None:
 def keep(connection: Connection, file: File, names: Iterable[str]) -> None:
     """Drop the removals from a file but those of `names`, which now hold for the file as it is."""
     stay = set(names)
-    held = load(connection)
-    others = [r for r in held if (r.source, r.file) != (file.source, file.file)]
-    _store(connection, [*others, *(replace(r, file_digest=file.digest) for r in held if r not in others and r.document in stay)])
+    known = load(connection)
+    others = [r for r in known if (r.source, r.file) != (file.source, file.file)]
+    _store(connection, [*others, *(replace(r, file_digest=file.digest) for r in known if r not in others and r.document in stay)])
 
 
 def follow(connection: Connection, moved: Iterable[tuple[File, File]]) -> None:

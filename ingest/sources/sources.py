@@ -124,17 +124,17 @@ def resolve(paths: Iterable[str | Path], known: Sequence[Source] = (), keep_gone
     `known` are the remembered sources: one of them may be missing (the scan decides about it), and keeps its settings unless
     `keep_gone` is given. Raises WrongUse for any other path that does not exist, and for a glob that matches nothing.
     """
-    held = {source.root: source for source in known}
-    found: dict[str, Source] = {}
+    by_root = {source.root: source for source in known}
+    resolved: dict[str, Source] = {}
     for given in paths:
-        source = _source_of(os.path.expanduser(given), held)
-        for other in (held.get(source.root), found.get(source.root)):
+        source = _source_of(os.path.expanduser(given), by_root)
+        for other in (by_root.get(source.root), resolved.get(source.root)):
             source = _united(source, other)
-        found[source.root] = source if keep_gone is None else replace(source, keep_gone=keep_gone)
-    return [found[root] for root in sorted(found)]
+        resolved[source.root] = source if keep_gone is None else replace(source, keep_gone=keep_gone)
+    return [resolved[root] for root in sorted(resolved)]
 
 
-def _source_of(given: str, held: Mapping[str, Source]) -> Source:
+def _source_of(given: str, by_root: Mapping[str, Source]) -> Source:
     path = Path(given)
     try:
         root = str(path.resolve())
@@ -142,22 +142,22 @@ def _source_of(given: str, held: Mapping[str, Source]) -> Source:
         raise WrongUse(f"{given} cannot be followed: {error}. Give the folder or file itself.") from error
     if os.path.isdir(path):
         source = Source(root, "folder")
-        if root not in held and list_files(source) == Listing({}, {}):
+        if root not in by_root and list_files(source) == Listing({}, {}):
             raise WrongUse(f"{given} holds no files (hidden ones are passed over). Check the path.")
         return source
     if os.path.exists(path):
         if not path.is_file():
             raise WrongUse(f"{given} is neither a file nor a folder. Give a file, a folder or a glob.")
         return Source(root, "file")
-    if root in held:
-        return held[root]
+    if root in by_root:
+        return by_root[root]
     if not _MAGIC.search(given):
         raise WrongUse(f"{given}: there is no such file or folder. Check the path (relative to {Path.cwd()}).")
     parts = path.parts
     first = next(index for index, part in enumerate(parts) if _MAGIC.search(part))
     root = str(Path(*parts[:first]).resolve()) if first else str(Path.cwd())
     source = Source(root, "glob", ("/".join(parts[first:]),))
-    if root in held and source.patterns[0] in held[root].patterns:
+    if root in by_root and source.patterns[0] in by_root[root].patterns:
         return source
     if not os.path.isdir(root):
         raise WrongUse(f"{given}: there is no folder {root}. Check the path.")
@@ -176,9 +176,9 @@ def _united(source: Source, other: Source | None) -> Source:
     return Source(source.root, "glob", tuple(sorted({*source.patterns, *other.patterns})), keep_gone)
 
 
-def _with_held(source: Source, held: Mapping[str, Source]) -> Source:
+def _with_held(source: Source, by_root: Mapping[str, Source]) -> Source:
     """A given source with the patterns remembered of its root; whether it keeps what is gone, `resolve` has settled."""
-    return replace(_united(source, held.get(source.root)), keep_gone=source.keep_gone)
+    return replace(_united(source, by_root.get(source.root)), keep_gone=source.keep_gone)
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def list_files(source: Source, exclude: Sequence[Path] = ()) -> Listing:
     if source.kind == "file":
         return Listing({_text(root.name): root} if os.path.lexists(root) and not os.path.isdir(root) else {}, {})
     excluded = {_identity(path) for path in exclude if os.path.exists(path)}
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     problems: dict[str, str] = {}
     matches = _matcher(source.patterns)
     depth = None if not source.patterns or any("**" in p for p in source.patterns) else max(p.count("/") for p in source.patterns)
@@ -225,8 +225,8 @@ def list_files(source: Source, exclude: Sequence[Path] = ()) -> Listing:
                 if depth is None or len(parts) < depth:
                     stack.append((Path(entry.path), name, above | {here}))
             elif matches("/".join(name)):
-                found["/".join(name)] = Path(entry.path)
-    return Listing(dict(sorted(found.items())), problems)
+                files["/".join(name)] = Path(entry.path)
+    return Listing(dict(sorted(files.items())), problems)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -312,8 +312,8 @@ def scan(
     unchanged, but may be renamed where a name has come into use twice. Raises WrongUse when a root cannot be read, and, unless
     `allow_deletions`, when one is missing or more than a fifth of its files are gone.
     """
-    held = {source.root: source for source in remembered(connection)}
-    together = dict(sorted({**held, **{source.root: _with_held(source, held) for source in given}}.items()))
+    by_root = {source.root: source for source in remembered(connection)}
+    together = dict(sorted({**by_root, **{source.root: _with_held(source, by_root) for source in given}}.items()))
     looked_at = [together[root] for root in _related(together, {source.root for source in given})]
     known = {(file.source, file.file): file for file in known_files(connection)}
     listings = {source.root: list_files(source, exclude) for source in looked_at}
@@ -336,7 +336,7 @@ def scan(
             if together[key[0]].keep_gone or not above.isdisjoint(listings[key[0]].problems):
                 kept[key] = file
     names = document_names({key: together[key[0]].base for key in (*digests, *kept)})
-    found = _compared(
+    compared = _compared(
         known,
         kept,
         {key: File(*key, names[key], digest, reader(paths[key])) for key, digest in digests.items()},
@@ -345,8 +345,8 @@ def scan(
         paths,
     )
     if not allow_deletions:
-        _check_losses(looked_at, found, known, digests, present, together)
-    return found
+        _check_losses(looked_at, compared, known, digests, present, together)
+    return compared
 
 
 def _related(together: Mapping[str, Source], roots: set[str]) -> list[str]:
@@ -475,41 +475,41 @@ def _compared(
 
 def _check_losses(
     looked_at: Iterable[Source],
-    found: Scan,
+    scan_: Scan,
     known: Mapping[tuple[str, str], File],
     digests: Mapping[tuple[str, str], str],
     present: set[Path],
     together: Mapping[str, Source],
 ) -> None:
     """Raises WrongUse for the first source of which too much is gone, or can no longer be read."""
-    lost = Counter(file.source for file in found.gone if not file.problem and together[file.source].base / file.file not in present)
+    lost = Counter(file.source for file in scan_.gone if not file.problem and together[file.source].base / file.file not in present)
     lost.update(file.source for key, file in known.items() if not file.problem and digests.get(key, "").startswith(_UNREADABLE))
-    held = Counter(file.source for file in known.values() if not file.problem)
+    files_of_source = Counter(file.source for file in known.values() if not file.problem)
     for source in looked_at:
         if lost[source.root]:
-            check_loss(source.root, lost[source.root], held[source.root])
+            check_loss(source.root, lost[source.root], files_of_source[source.root])
 
 
-def check_loss(source: str, lost: int, held: int, what: str = "files") -> None:
+def check_loss(source: str, lost: int, total: int, what: str = "files") -> None:
     """Raises WrongUse when a source is missing, or has lost more than a fifth of what is held of it."""
     if not os.path.exists(source):
         raise WrongUse(
-            f"The source {source} is missing; {lost} of its {held} {what} would be removed. Nothing was changed. "
+            f"The source {source} is missing; {lost} of its {total} {what} would be removed. Nothing was changed. "
             "Bring it back, or say --allow-deletions if it is gone for good."
         )
-    if lost > MOST_GONE * held:
+    if lost > MOST_GONE * total:
         raise WrongUse(
-            f"{lost} of {held} {what} of the source {source} are gone or unreadable, more than a fifth. Nothing was changed. "
+            f"{lost} of {total} {what} of the source {source} are gone or unreadable, more than a fifth. Nothing was changed. "
             "Bring them back, or say --allow-deletions if this is meant."
         )
 
 
 def remember(connection: Connection, given: Iterable[Source]) -> None:
     """Keep sources, together with what was remembered of the same roots."""
-    held = {source.root: source for source in remembered(connection)}
+    by_root = {source.root: source for source in remembered(connection)}
     for source in given:
         # A root that was a folder and is now a file, or the other way, is taken as it is now.
-        united = _with_held(source, held)
+        united = _with_held(source, by_root)
         connection.execute(delete(sources).where(sources.c.root == source.root))
         insert_rows(
             connection,
@@ -564,5 +564,5 @@ def drop(connection: Connection, removed: Iterable[File]) -> None:
 def reader_of(connection: Connection, file: File) -> str | None:
     """The key of the options that a file was last read with, None when it never was."""
     statement = select(files.c.reader).where(files.c.source == file.source, files.c.file == file.file)
-    found: str | None = connection.execute(statement).scalar()
-    return found
+    reader: str | None = connection.execute(statement).scalar()
+    return reader

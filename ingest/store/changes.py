@@ -50,17 +50,17 @@ def _note_owners(connection: Connection, statement: Any, many: Any, one: Any, _o
     owners = statement.table.info.get("owners", ()) if getattr(statement, "is_dml", False) else ()
     if not owners:
         return
-    found: set[str] = set()
+    changed_owners: set[str] = set()
     if statement.is_insert:
         rows = many or [one]
         for column in owners:
-            found.update([row[column] for row in rows])
+            changed_owners.update([row[column] for row in rows])
     else:
         changed = select(*(statement.table.c[column] for column in owners)).distinct()
         for row in connection.execute(changed if statement.whereclause is None else changed.where(statement.whereclause)):
-            found.update(row)
-    if found:  # a statement that changes nothing counts for none
-        connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set()).update(found)
+            changed_owners.update(row)
+    if changed_owners:  # a statement that changes nothing counts for none
+        connection.info.setdefault(_CHANGED, {}).setdefault(statement.table.name, set()).update(changed_owners)
 
 
 def _note(connection: Connection, statement: Any, _many: Any, _one: Any, _options: Any, result: Any) -> None:
@@ -89,14 +89,14 @@ def counters_of(connection: Connection, tables: Iterable[Table]) -> Counters:
     _count(connection)
     names = _names(tables)
     rows = connection.execute(select(editions.c.name, editions.c.edition).where(editions.c.name.in_(names)))
-    held = {r.name: r.edition for r in rows}
-    return {name: held.get(name, 0) for name in names}
+    counted = {r.name: r.edition for r in rows}
+    return {name: counted.get(name, 0) for name in names}
 
 
 def owners_since(connection: Connection, tables: Iterable[Table], before: Mapping[str, int | str]) -> set[str] | None:
     """The owners of the rows of these tables that changed since the counters `before`, in this transaction too; None when that is not known."""
     _count(connection)
-    found: set[str] = set()
+    changed_owners: set[str] = set()
     names = _names(tables)
     rows = connection.execute(select(editions.c.name, editions.c.known_from).where(editions.c.name.in_(names)))
     known_from = {r.name: r.known_from for r in rows}
@@ -104,8 +104,8 @@ def owners_since(connection: Connection, tables: Iterable[Table], before: Mappin
         since = before.get(name)
         if not isinstance(since, int) or since < known_from.get(name, 0):
             return None
-        found.update(connection.scalars(select(touched.c.owner).where(touched.c.name == name, touched.c.edition > since)))
-    return found
+        changed_owners.update(connection.scalars(select(touched.c.owner).where(touched.c.name == name, touched.c.edition > since)))
+    return changed_owners
 
 
 def forget_owners(connection: Connection) -> None:
@@ -120,8 +120,8 @@ def _names(tables: Iterable[Table]) -> list[str]:
 
 def watermark(connection: Connection, what: str) -> Counters:
     """The counters that `what` was last made from, {} when it never was."""
-    held: Counters = get_fact(connection, f"seen:{what}", {})
-    return held
+    stored: Counters = get_fact(connection, f"seen:{what}", {})
+    return stored
 
 
 def set_watermark(connection: Connection, what: str, made_from: Counters) -> None:

@@ -28,13 +28,13 @@ uses = Table(
 
 def load(connection: Connection, model: str, contents: Sequence[str]) -> dict[str, bytes]:
     """Kept payloads of `model` for these content hashes; what is not kept is missing from the result."""
-    found: dict[str, bytes] = {}
+    payloads: dict[str, bytes] = {}
     for batch in batched(sorted(set(contents)), 500):
         rows = connection.execute(
             select(outputs.c.content, outputs.c.payload).where(outputs.c.model == model, outputs.c.content.in_(batch))
         )
-        found.update((r.content, r.payload) for r in rows)
-    return found
+        payloads.update((r.content, r.payload) for r in rows)
+    return payloads
 
 
 def save(connection: Connection, model: str, payloads: Mapping[str, bytes]) -> None:
@@ -53,8 +53,8 @@ def use(connection: Connection, owners: Mapping[str, Iterable[str]]) -> None:
 def use_also(connection: Connection, owner: str, contents: Iterable[str]) -> None:
     """Record that an owner rests on these contents too."""
     wanted = sorted(set(contents))
-    held = {c for batch in batched(wanted, 500) for c in _held(connection, owner, batch)}
-    insert_rows(connection, uses, ({"owner": owner, "content": c} for c in wanted if c not in held))
+    used = {c for batch in batched(wanted, 500) for c in _held(connection, owner, batch)}
+    insert_rows(connection, uses, ({"owner": owner, "content": c} for c in wanted if c not in used))
 
 
 def _held(connection: Connection, owner: str, contents: Sequence[str]) -> Iterable[str]:

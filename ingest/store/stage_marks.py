@@ -33,8 +33,8 @@ def held(connection: Connection, stage: str) -> dict[str, str]:
 
 def is_marked(connection: Connection, stage: str, document: str) -> bool:
     """Whether `stage` was done for a document's present text."""
-    found = select(stages.c.key).where(stages.c.document == document, stages.c.stage == stage)
-    return connection.execute(found).first() is not None
+    statement = select(stages.c.key).where(stages.c.document == document, stages.c.stage == stage)
+    return connection.execute(statement).first() is not None
 
 
 def mark(connection: Connection, stage: str, keys: Mapping[str, str]) -> None:

@@ -130,19 +130,19 @@ def rejections(connection: Connection) -> list[Rejection]:
 
 def of_file(connection: Connection, source: str, file: str) -> set[str]:
     """The names of all documents and rejections that came from one file of a source."""
-    found: set[str] = set()
+    names: set[str] = set()
     for table in (documents, rejected):
         statement = select(table.c.document).where(table.c.source == source, table.c.file == file)
-        found |= set(connection.execute(statement).scalars())
-    return found
+        names |= set(connection.execute(statement).scalars())
+    return names
 
 
 def of_source(connection: Connection, source: str) -> set[str]:
     """The names of all documents and rejections of a source."""
-    found: set[str] = set()
+    names: set[str] = set()
     for table in (documents, rejected):
-        found |= set(connection.execute(select(table.c.document).where(table.c.source == source)).scalars())
-    return found
+        names |= set(connection.execute(select(table.c.document).where(table.c.source == source)).scalars())
+    return names
 
 
 def all_names(connection: Connection) -> set[str]:
@@ -152,8 +152,8 @@ def all_names(connection: Connection) -> set[str]:
 
 def files(connection: Connection) -> set[tuple[str, str]]:
     """(source, file) of every file of which a document or a rejection is held."""
-    told = select(documents.c.source, documents.c.file).union(select(rejected.c.source, rejected.c.file))
-    return {(r.source, r.file) for r in connection.execute(told)}
+    statement = select(documents.c.source, documents.c.file).union(select(rejected.c.source, rejected.c.file))
+    return {(r.source, r.file) for r in connection.execute(statement)}
 
 
 def digests_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:

@@ -58,8 +58,8 @@ def detect(text: str, default: str = "en") -> str:
     if len(text) > 4000:
         middle = len(text) // 2
         pieces.append(text[middle : middle + 1000])
-    found = {language if probability >= MINIMUM_PROBABILITY else default for language, probability in map(_best, pieces)}
-    return found.pop() if len(found) == 1 else default
+    languages = {language if probability >= MINIMUM_PROBABILITY else default for language, probability in map(_best, pieces)}
+    return languages.pop() if len(languages) == 1 else default
 
 
 def likeliest(text: str) -> str:

@@ -101,16 +101,16 @@ def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _ends(text: str, mark: re.Match[str], language: str) -> bool:
-    found = mark.group()
-    if "\n" in found or found[-1] in "\f\v":
+    sign = mark.group()
+    if "\n" in sign or sign[-1] in "\f\v":
         return True
-    if found[0] in "。！？｡؟۔।॥።":
+    if sign[0] in "。！？｡؟۔।॥።":
         return True
     following = _NEXT.match(text, mark.end())
     word = following.group(1) if following else ""
     if word[:1].islower():
         return False
-    if found[0] in "!?" or found[:2] == "..":
+    if sign[0] in "!?" or sign[:2] == "..":
         return True
     before = _WORD_BEFORE.search(text, max(0, mark.start() - _LOOK_BEHIND), mark.start())
     token = before.group().lstrip("([{\"'“‘«„`") if before else ""

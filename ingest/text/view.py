@@ -194,10 +194,10 @@ def _without_comment_marks(lines: list[_Line]) -> list[_Line]:
     for line in lines:
         lead = len(_COMMENT.match(line.words)[0])  # type: ignore[index]
         bare.append(_Line(line.start, line.lead + lead, line.end, line.mark, line.words[lead:]))
-    told = [line for line in bare if line.words]
-    if mark == "|" and any("|" in line.words for line in told):
+    with_words = [line for line in bare if line.words]
+    if mark == "|" and any("|" in line.words for line in with_words):
         return lines  # a table
-    return bare if mark not in ("*", "|") or len(told) < len(lines) or _is_prose(told) else lines
+    return bare if mark not in ("*", "|") or len(with_words) < len(lines) or _is_prose(with_words) else lines
 
 
 def _is_prose(lines: Sequence[_Line]) -> bool:

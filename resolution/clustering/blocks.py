@@ -11,23 +11,23 @@ from functools import lru_cache
 
 from polyonym.resolution.clustering.disjoint_sets import DisjointSets
 from polyonym.resolution.names.comparison import alike
-from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_slip
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_typo_variant
 from polyonym.resolution.names.persons import is_given_name
 from polyonym.resolution.names.tables import places, squash
 from polyonym.resolution.within_document.definitions import DEFINED, DEFINITION
-from polyonym.resolution.within_document.document_entities import Unit, UnitKey
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentEntityKey
 
 # Names of a unit that mean something outside their document. A given name or "the Court" does not.
 _LOCAL_RULES = frozenset({DEFINITION, "given name", "generic head", "plural", "address"})
 
 
-def linking_names(unit: Unit) -> list[str]:
+def linking_names(unit: DocumentEntity) -> list[str]:
     """The unit's names under which other documents may know the same thing, the head first."""
     rest = (n.name for n in unit.names if n.name != unit.head and n.rule not in _LOCAL_RULES and not is_generic(n.name))
     return [unit.head, *sorted(rest)]
 
 
-def people_of(unit: Unit) -> str:
+def people_of(unit: DocumentEntity) -> str:
     """The singular of a name that most of its labels take for a people's or a faith's ("hindus" to "hindu"); else ""."""
     labels = unit.labels
     return unit.head.removesuffix("s") if labels.get("NORP", 0) * 2 > sum(labels.values()) and len(unit.head) > 4 else ""
@@ -63,7 +63,7 @@ def without_country(head: str) -> str:
     return ""
 
 
-def block_keys(unit: Unit, demonyms: bool = False) -> frozenset[str]:
+def block_keys(unit: DocumentEntity, demonyms: bool = False) -> frozenset[str]:
     """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
     if is_generic(unit.head) or any(n.rule == DEFINED and n.name == unit.head for n in unit.names):
         return frozenset({f"only:{unit.document}\x1f{unit.head}"})
@@ -110,34 +110,34 @@ _VERIFIED = ("~", "?")
 
 def _meet(key: str, a: str, b: str) -> bool:
     """Whether units of two heads meet under a key that asks for more than that both have it."""
-    return is_slip(a, b) if key.startswith("~") else alike(a, b)
+    return is_typo_variant(a, b) if key.startswith("~") else alike(a, b)
 
 
 def closure(
     changed: Iterable[str],
-    units_of: Callable[[Sequence[str]], Mapping[str, Sequence[UnitKey]]],
-    keys_of: Callable[[Sequence[UnitKey]], Mapping[UnitKey, Iterable[str]]],
-) -> frozenset[UnitKey]:
+    document_entities_of: Callable[[Sequence[str]], Mapping[str, Sequence[DocumentEntityKey]]],
+    keys_of: Callable[[Sequence[DocumentEntityKey]], Mapping[DocumentEntityKey, Iterable[str]]],
+) -> frozenset[DocumentEntityKey]:
     """All units of the blocks that any of the `changed` keys touches.
 
-    `changed` holds the keys of changed units, those from before the change and those from after it. `units_of` answers, for keys,
+    `changed` holds the keys of changed units, those from before the change and those from after it. `document_entities_of` answers, for keys,
     which units carry them; `keys_of`, for units, which keys they carry.
     """
     seen_keys = set(changed)
-    holders: dict[str, list[UnitKey]] = defaultdict(list)
-    units: set[UnitKey] = set()
+    holders: dict[str, list[DocumentEntityKey]] = defaultdict(list)
+    units: set[DocumentEntityKey] = set()
     # A changed unit may be gone: through such keys every unit that carries them counts as touched, verified or not.
     wanted = sorted(seen_keys)
-    fresh = {u for found in units_of(wanted).values() for u in found}
+    fresh = {u for under_key in document_entities_of(wanted).values() for u in under_key}
     while fresh:
         units |= fresh
         keys_of_fresh = keys_of(sorted(fresh))
         keys = {k for ks in keys_of_fresh.values() for k in ks}
-        found_of = units_of(sorted(keys - seen_keys))
+        found_of = document_entities_of(sorted(keys - seen_keys))
         seen_keys |= keys
         for key in sorted(found_of):
             holders[key] = sorted(set(holders[key]) | set(found_of[key]))
-        reached: set[UnitKey] = set()
+        reached: set[DocumentEntityKey] = set()
         for unit in fresh:
             for key in keys_of_fresh.get(unit, ()):
                 if key.startswith(_VERIFIED):
@@ -148,7 +148,9 @@ def closure(
     return frozenset(units)
 
 
-def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), demonyms: bool = False) -> list[list[Unit]]:
+def blocks(
+    units: Sequence[DocumentEntity], same: Iterable[tuple[DocumentEntityKey, DocumentEntityKey]] = (), demonyms: bool = False
+) -> list[list[DocumentEntity]]:
     """The units cut into blocks, each sorted by unit key, in the order of their first unit. Near linear in the number of units."""
     ordered = sorted(units, key=lambda u: u.key)
     sets = DisjointSets(len(ordered))
@@ -171,7 +173,7 @@ def blocks(units: Sequence[Unit], same: Iterable[tuple[UnitKey, UnitKey]] = (), 
     for left, right in same:
         if left in index and right in index:
             sets.unite(index[left], index[right])
-    members: dict[int, list[Unit]] = {}
+    members: dict[int, list[DocumentEntity]] = {}
     for i, unit in enumerate(ordered):
         members.setdefault(sets.find(i), []).append(unit)
     return list(members.values())

@@ -23,7 +23,7 @@ from polyonym.resolution.judgements.judgements import Constraints
 from polyonym.resolution.names.abbreviations import abbreviates
 from polyonym.resolution.names.comparison import alike
 from polyonym.resolution.names.entity_types import majority, type_of
-from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_slip
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_typo_variant
 from polyonym.resolution.names.persons import (
     PersonParts,
     given_keys,
@@ -36,7 +36,7 @@ from polyonym.resolution.names.persons import (
 )
 from polyonym.resolution.names.tables import squash
 from polyonym.resolution.within_document.addresses import may_be_one
-from polyonym.resolution.within_document.document_entities import Unit
+from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ DOMINANT = 2
 """How many times as many documents must use an organisation's short name for one owner as for the next."""
 
 
-def solve(units: Sequence[Unit], constraints: Constraints, context: Context, demonyms: bool = False, bearers: Bearers = nobody) -> Solution:
+def solve(
+    units: Sequence[DocumentEntity], constraints: Constraints, context: Context, demonyms: bool = False, bearers: Bearers = nobody
+) -> Solution:
     """Clusters of the units of one or more whole blocks, and the decisions behind them.
 
     `context(document)` gives the content words of a document (see contexts.content_words); it is asked only where a short name
@@ -90,7 +92,7 @@ def solve(units: Sequence[Unit], constraints: Constraints, context: Context, dem
     return Solution(sorted(clusters, key=lambda c: c.units), sorted(decisions, key=lambda d: (d.scope, d.kind, d.names, d.verdict)))
 
 
-def firm_type(unit: Unit) -> str:
+def firm_type(unit: DocumentEntity) -> str:
     """The unit's type where its document leaves no doubt (PERSON or PLACE), else OTHER, which goes with everything.
 
     A recogniser's single label is noise; a person's full name, or the same label again and again, is none.
@@ -118,7 +120,7 @@ def _is_short(name: str) -> bool:
 class _Block:
     """One block while it is solved."""
 
-    def __init__(self, units: list[Unit], constraints: Constraints, context: Context, demonyms: bool, known: Bearers):
+    def __init__(self, units: list[DocumentEntity], constraints: Constraints, context: Context, demonyms: bool, known: Bearers):
         self.units = units
         self.context = context
         self.demonyms = demonyms
@@ -200,7 +202,10 @@ class _Block:
             chosen = [self._most_spoken_of(heads[h]) for h in sorted(heads)]
             if len(chosen) > 1:
                 self._join(
-                    self.units[chosen[0][0]].head, sorted(i for held in chosen for i in held), "same Wikidata item", {"wikidata_id": value}
+                    self.units[chosen[0][0]].head,
+                    sorted(i for joined in chosen for i in joined),
+                    "same Wikidata item",
+                    {"wikidata_id": value},
                 )
 
     def _most_spoken_of(self, members: Sequence[int]) -> list[int]:
@@ -260,11 +265,11 @@ class _Block:
         """For each bearer how far a cluster may be its, the likeliest first."""
         side = self.partition.cluster(root).side
         known = self.known(name)
-        found = {b: between(name, known, self.partition.cluster(b).side, side) for b in bearers if not self.partition.obstacle(b, root)}
-        odds = {b: exp(self.weights.weigh(f)) for b, f in found.items()}
-        each = {b: odds[b] * len(self.partition.cluster(b).members) for b in found}
+        weighed = {b: between(name, known, self.partition.cluster(b).side, side) for b in bearers if not self.partition.conflict(b, root)}
+        odds = {b: exp(self.weights.weigh(f)) for b, f in weighed.items()}
+        each = {b: odds[b] * len(self.partition.cluster(b).members) for b in weighed}
         total = fsum(each[b] for b in sorted(each))
-        made = [_Join(root, b, round(odds[b], 3), round(each[b] / total, 3), found[b]) for b in found]
+        made = [_Join(root, b, round(odds[b], 3), round(each[b] / total, 3), weighed[b]) for b in weighed]
         return sorted(made, key=lambda j: (-j.share, self.units[j.to].key))
 
     def _unclear(self, name: str, roots: Sequence[int], bearers: Sequence[int]) -> None:
@@ -296,7 +301,7 @@ class _Block:
         self._same_key(word_key, "same words")
         self._peoples()
         self._persons()
-        self._slips()
+        self._typo_variants()
 
     def _same_key(self, key: Callable[[str], str], verdict: str) -> None:
         same: dict[str, list[str]] = {}
@@ -312,10 +317,10 @@ class _Block:
         for i, unit in enumerate(self.units):
             if people := people_of(unit):
                 members.setdefault(people, []).append(i)
-        for found in members.values():
-            names = sorted({self.units[i].head for i in found})
+        for peoples in members.values():
+            names = sorted({self.units[i].head for i in peoples})
             if len(names) > 1:
-                self._join(names[0], found, "singular and plural", {"names": names})
+                self._join(names[0], peoples, "singular and plural", {"names": names})
 
     def _persons(self) -> None:
         """Each full name of a surname, the fuller first, to the one fuller name that it can be short for."""
@@ -329,22 +334,22 @@ class _Block:
             filed: dict[str, list[tuple[str, PersonParts]]] = {}
             for head, parts in people:
                 under, looked_for = given_keys(parts.given[0])
-                found = {h: p for key in sorted(looked_for) for h, p in filed.get(key, ())}
-                fuller = [h for h, p in found.items() if may_be_one_person(p, parts)]
+                persons = {h: p for key in sorted(looked_for) for h, p in filed.get(key, ())}
+                fuller = [h for h, p in persons.items() if may_be_one_person(p, parts)]
                 for key in under | {f"={w}" for w in parts.words[1:-1]}:
                     filed.setdefault(key, []).append((head, parts))
                 roots = self.partition.roots(self.heads[h][0] for h in fuller)
                 if len(roots) == 1:
                     self._join_variant(head, fuller[0], "fuller name of a person", lambda a, b: _may_be_one_person(a, b))
 
-    def _slips(self) -> None:
+    def _typo_variants(self) -> None:
         by_key: dict[str, list[str]] = {}
         for head in sorted(self.heads):
             for key in slip_keys(head):
                 by_key.setdefault(key, []).append(head)
-        pairs = {(a, b) for heads in by_key.values() for n, a in enumerate(heads) for b in heads[n + 1 :] if is_slip(a, b)}
+        pairs = {(a, b) for heads in by_key.values() for n, a in enumerate(heads) for b in heads[n + 1 :] if is_typo_variant(a, b)}
         for a, b in sorted(pairs):
-            self._join_variant(a, b, "slip of the pen", _may_be_slip)
+            self._join_variant(a, b, "slip of the pen", _may_be_typo_variant)
 
     def _join_variant(self, a: str, b: str, verdict: str, alike: Callable[[str, str], bool]) -> None:
         """Unite two names that are alike, if every variant already in the one's cluster is like every one in the other's."""
@@ -408,13 +413,13 @@ class _Block:
         another: list[int] = []
         for i in members:
             side = self.partition.cluster(i).side
-            told = {r: said(self.partition.cluster(r).side, side) for r in sorted(owners)} if len(owners) <= FEW else {}
-            odds = {r: self.weights.said(f) for r, f in told.items()}
+            sides = {r: said(self.partition.cluster(r).side, side) for r in sorted(owners)} if len(owners) <= FEW else {}
+            odds = {r: self.weights.said(f) for r, f in sides.items()}
             ranked = sorted(odds, key=lambda r: (-odds[r], self.units[r].key))
             if ranked and odds[ranked[0]] < -TELLING:
                 another.append(i)
             elif ranked and odds[ranked[0]] - odds[ranked[1]] > TELLING and self.partition.join(ranked[0], i):
-                features = {"owner": self.units[ranked[0]].head, "weights": self.weights.parts(told[ranked[0]])}
+                features = {"owner": self.units[ranked[0]].head, "weights": self.weights.parts(sides[ranked[0]])}
                 self._decide("merge", head, [i, ranked[0]], "what is said of it", features)
             else:
                 unclear.append(i)
@@ -430,10 +435,10 @@ class _Block:
         """Whether a short name means the same outside the documents that say what it is short for: initials and words left off do; what is
         merely called so does where not more documents use the name by itself, or both may be linked to one item.
         """
-        told = [i for i in owners if self._rule(i, head) in _TOLD and not _is_made_of(head, self.units[i].head)]
-        if len(told) < len(owners) or len(told) >= len(members):
+        stating = [i for i in owners if self._rule(i, head) in _TOLD and not _is_made_of(head, self.units[i].head)]
+        if len(stating) < len(owners) or len(stating) >= len(members):
             return True
-        items = {self.units[i].item for i in told} - {None}
+        items = {self.units[i].item for i in stating} - {None}
         return bool(items & {self.units[i].item for i in members})
 
     def _rule(self, i: int, name: str) -> str:
@@ -459,8 +464,8 @@ class _Block:
             self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
             return
         nearness = Nearness((self.units[i].document for i in chain(members, *owners.values())), self.context)
-        for owner, held in owners.items():
-            for i in held:
+        for owner, users in owners.items():
+            for i in users:
                 nearness.add(owner, self.units[i].document)
         doubtful: dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]] = {}
         left: Sequence[int] = members
@@ -512,7 +517,7 @@ class _Block:
         if len(kept) < len(before):
             self._decide("merge", scope, members, verdict, features)
         if len(kept) > 1:
-            self._decide("split", scope, members, self.partition.obstacle(kept[0], kept[1]), features)
+            self._decide("split", scope, members, self.partition.conflict(kept[0], kept[1]), features)
 
     def _decide(
         self,
@@ -577,7 +582,7 @@ class _Bearers:
             if len(holders := self._by_value[value]) <= MOST_HOLDERS:
                 holders[unit] = None
 
-    def like(self, side: Side, units: Sequence[Unit]) -> list[int]:
+    def like(self, side: Side, units: Sequence[DocumentEntity]) -> list[int]:
         """The bearers that a side may belong to, sorted by unit: what too many share tells nothing."""
         if len(self.all) <= FEW:
             return sorted(self.all)
@@ -588,7 +593,7 @@ class _Bearers:
         return sorted(sorted(shared, key=lambda b: (-shared[b], units[b].key))[:FEW])
 
 
-def _cluster(units: Sequence[Unit], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]) -> Cluster:
+def _cluster(units: Sequence[DocumentEntity], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]) -> Cluster:
     """The cluster of these sorted units; `short` holds names that are short for others."""
     labels: Counter[str] = Counter()
     for u in units:
@@ -602,15 +607,15 @@ def _may_be_one_person(a: str, b: str) -> bool:
     return left is not None and right is not None and may_be_one_person(left, right)
 
 
-def _may_be_slip(a: str, b: str) -> bool:
+def _may_be_typo_variant(a: str, b: str) -> bool:
     """Whether two names are one but for a slip: also a person's with more and with fewer given names, one of them with a slip in the surname."""
     left, right = person_parts(a), person_parts(b)
-    if is_slip(a, b) or left is None or right is None:
-        return is_slip(a, b)
+    if is_typo_variant(a, b) or left is None or right is None:
+        return is_typo_variant(a, b)
     if left.last == right.last:
         return may_be_one_person(left, right)
     mended = replace(right, words=(*right.words[:-1], left.last))
-    return is_slip(f"{left.given[0]} {left.last}", f"{left.given[0]} {right.last}") and may_be_one_person(left, mended)
+    return is_typo_variant(f"{left.given[0]} {left.last}", f"{left.given[0]} {right.last}") and may_be_one_person(left, mended)
 
 
 _IN_QUOTES = re.compile(r"\s[\"“‘'(][^\W\d_]{2,}[\"”’')]\s")
@@ -627,5 +632,5 @@ def _is_made_of(short: str, long: str) -> bool:
     return in_order or abbreviates(short.upper(), [long])
 
 
-def _spans_of_head(unit: Unit) -> list[tuple[int, int]]:
+def _spans_of_head(unit: DocumentEntity) -> list[tuple[int, int]]:
     return [span for n in unit.names if n.name == unit.head or len(unit.names) == 1 for span in n.evidence]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polyonym.resolution.clustering.evidence import Side, merge_weights, side
 from polyonym.resolution.judgements.judgements import Constraints
 from polyonym.resolution.names.entity_types import TYPES, compatible
-from polyonym.resolution.within_document.document_entities import Unit
+from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 APART = -6.0
 """Below these log-odds what documents say of two things parts them, whatever their names and links."""
@@ -33,7 +33,7 @@ class Partition:
     Wikidata id; never types that cannot go together; never what a person has judged different.
     """
 
-    def __init__(self, units: Sequence[Unit], constraints: Constraints, type_of_unit: Callable[[Unit], str]):
+    def __init__(self, units: Sequence[DocumentEntity], constraints: Constraints, type_of_unit: Callable[[DocumentEntity], str]):
         self.units = units
         self._weights = merge_weights()
         self.heeds_what_is_said = False  # what people and the registry say goes before what documents say
@@ -72,7 +72,7 @@ class Partition:
         """The cluster that a unit is in."""
         return self.clusters[self.find(i)]
 
-    def obstacle(self, i: int, j: int) -> str:
+    def conflict(self, i: int, j: int) -> str:
         """Why the clusters of two units may not become one, in words; "" when they may."""
         a, b = self.cluster(i), self.cluster(j)
         if len(a.wikidata | b.wikidata) > 1:
@@ -95,7 +95,7 @@ class Partition:
         a, b = self.find(i), self.find(j)
         if a == b:
             return True
-        if self.obstacle(a, b):
+        if self.conflict(a, b):
             return False
         keep, gone = (a, b) if (len(self.clusters[a].members), -a) >= (len(self.clusters[b].members), -b) else (b, a)
         self._parent[gone] = keep

@@ -18,7 +18,7 @@ from polyonym.ingest.text.common_words import is_common
 from polyonym.resolution.names.normal_forms import is_place_name
 from polyonym.resolution.names.persons import ROMAN, is_distinctive, is_given_name, is_surname, person_parts
 from polyonym.resolution.names.tables import DATA, places
-from polyonym.resolution.within_document.document_entities import Unit, UnitKey
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentEntityKey
 from polyonym.resolution.within_document.traits import role_kinds
 
 EXCLUSIVE = ("born", "died", "year", "land", "seat", "region", "rest", "role", "is", "by", "people", "sex", "written")
@@ -77,7 +77,7 @@ class Side:
     items: frozenset[str]
     likely: frozenset[str]
     types: frozenset[str]
-    beside: tuple[tuple[UnitKey, frozenset[str]], ...]
+    beside: tuple[tuple[DocumentEntityKey, frozenset[str]], ...]
 
     def __or__(self, other: "Side") -> "Side":
         kinds = sorted(self.traits.keys() | other.traits.keys())
@@ -103,7 +103,7 @@ class Side:
         yield from (("company", n) for n in sorted(self.company))
 
 
-def side(unit: Unit, type_: str) -> Side:
+def side(unit: DocumentEntity, type_: str) -> Side:
     """One unit's side; `type_` is its firm type."""
     traits: dict[str, set[str]] = {}
     for name in unit.names:
@@ -267,5 +267,5 @@ def probability(logit: float) -> float:
 @lru_cache(maxsize=1)
 def merge_weights() -> MergeWeights:
     """The newest weights that came with the package."""
-    numbered = {int(found[1]): path for path in DATA.iterdir() if (found := re.fullmatch(r"merge-weights-(\d+)\.json", path.name))}
+    numbered = {int(match[1]): path for path in DATA.iterdir() if (match := re.fullmatch(r"merge-weights-(\d+)\.json", path.name))}
     return msgspec.json.decode(numbered[max(numbered)].read_bytes(), type=MergeWeights)

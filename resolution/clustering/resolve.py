@@ -27,7 +27,7 @@ from polyonym.resolution.linking import links
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.linking.ranking import exclusive
 from polyonym.resolution.within_document import document_names
-from polyonym.resolution.within_document.document_entities import DocumentName, Unit, UnitKey
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentEntityKey, DocumentName
 
 STAGE = "resolve"
 SURE = 0.9
@@ -63,8 +63,8 @@ class Resolved:
 
 def moves(connection: Connection) -> dict[str, str]:
     """The documents that were renamed since the last resolution, old name to new."""
-    held: dict[str, str] = get_fact(connection, _MOVED, {})
-    return held
+    moved: dict[str, str] = get_fact(connection, _MOVED, {})
+    return moved
 
 
 def remember_moves(connection: Connection, new: Mapping[str, str]) -> None:
@@ -96,7 +96,7 @@ def resolve(
             set_fact(connection, _MOVED, {})
         return result
     known = judgements.load(connection)
-    changed = list(load_units(connection, dirty))
+    changed = list(load_document_entities(connection, dirty))
     judged = judgements.keys_by_name(known)
     keys = {
         u.key: block_keys(u, demonyms).union(*(judged[whole] for n in u.names if (whole := judgements.whole_name(n.name)) in judged))
@@ -117,7 +117,7 @@ def resolve(
     return result
 
 
-def load_units(connection: Connection, wanted: Sequence[str] | None) -> Iterator[Unit]:
+def load_document_entities(connection: Connection, wanted: Sequence[str] | None) -> Iterator[DocumentEntity]:
     """The units of these documents (of all for None), with their links as judged."""
     known = judgements.load(connection)
     every = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, wanted))}
@@ -155,9 +155,9 @@ def _is_sure(link: Link) -> bool:
     return link.registry_id is not None or (link.wikidata_id is not None and link.named and link.confidence >= SURE)
 
 
-def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None, likely: Link | None = None) -> Unit:
+def _unit(document: str, head: str, names: Sequence[DocumentName], link: Link | None, likely: Link | None = None) -> DocumentEntity:
     ids = (link.wikidata_id if link else None, link.registry_id if link else None, likely.wikidata_id if likely else None)
-    return Unit(document, head, tuple(names), *ids)
+    return DocumentEntity(document, head, tuple(names), *ids)
 
 
 def _differ(a: Link | None, b: Link | None) -> bool:
@@ -170,54 +170,54 @@ def _differ(a: Link | None, b: Link | None) -> bool:
 
 def _link_of(head: str, names: Sequence[DocumentName], made: Mapping[tuple[str, str], Link]) -> Link | None:
     """The link that counts for a group: its head's, else the surest of its names'."""
-    held = [k for n in names if (k := made.get((n.document, n.name)))]
-    return max(held, key=lambda k: (k.name == head, k.registry_id is not None, k.confidence, k.name), default=None)
+    of_names = [k for n in names if (k := made.get((n.document, n.name)))]
+    return max(of_names, key=lambda k: (k.name == head, k.registry_id is not None, k.confidence, k.name), default=None)
 
 
 def _touched(
     connection: Connection,
-    before: Mapping[UnitKey, Iterable[str]],
+    before: Mapping[DocumentEntityKey, Iterable[str]],
     moving: Collection[str],
-    changed: list[Unit],
-    keys: Mapping[UnitKey, frozenset[str]],
+    changed: list[DocumentEntity],
+    keys: Mapping[DocumentEntityKey, frozenset[str]],
     whole: bool,
-) -> list[Unit]:
+) -> list[DocumentEntity]:
     """All units of the blocks that the `changed` units of the `moving` documents are in, or that those `before` were in."""
     if whole:
-        return list(load_units(connection, None))
-    changed_under: dict[str, list[UnitKey]] = {}
+        return list(load_document_entities(connection, None))
+    changed_under: dict[str, list[DocumentEntityKey]] = {}
     for unit in changed:
         for key in keys[unit.key]:
             changed_under.setdefault(key, []).append(unit.key)
 
-    def units_of(asked: Sequence[str]) -> dict[str, list[UnitKey]]:
-        stored = unit_index.units_under(connection, asked)
+    def document_entities_of(asked: Sequence[str]) -> dict[str, list[DocumentEntityKey]]:
+        stored = unit_index.document_entities_under(connection, asked)
         return {k: [*(u for u in stored.get(k, ()) if u[0] not in moving), *changed_under.get(k, ())] for k in asked}
 
-    def keys_of(asked: Sequence[UnitKey]) -> dict[UnitKey, Iterable[str]]:
-        stored = unit_index.keys_of_units(connection, [u for u in asked if u[0] not in moving])
+    def keys_of(asked: Sequence[DocumentEntityKey]) -> dict[DocumentEntityKey, Iterable[str]]:
+        stored = unit_index.keys_of_document_entities(connection, [u for u in asked if u[0] not in moving])
         return {u: keys[u] if u in keys else stored.get(u, ()) for u in asked}
 
-    found = closure({k for held in (*keys.values(), *before.values()) for k in held}, units_of, keys_of)
-    others = sorted({document for document, _ in found}.difference(moving))
-    return [*changed, *(u for u in load_units(connection, others) if u.key in found)]
+    closed = closure({k for keys_of_unit in (*keys.values(), *before.values()) for k in keys_of_unit}, document_entities_of, keys_of)
+    others = sorted({document for document, _ in closed}.difference(moving))
+    return [*changed, *(u for u in load_document_entities(connection, others) if u.key in closed)]
 
 
 def _contexts(connection: Connection) -> Callable[[str], frozenset[str]]:
     """The content words of a document, read once when asked for."""
-    held: dict[str, frozenset[str]] = {}
+    words_of: dict[str, frozenset[str]] = {}
 
     def context(document: str) -> frozenset[str]:
-        if document not in held:
-            held[document] = next((content_words(d.text) for d in documents_table.load(connection, [document])), frozenset())
-        return held[document]
+        if document not in words_of:
+            words_of[document] = next((content_words(d.text) for d in documents_table.load(connection, [document])), frozenset())
+        return words_of[document]
 
     return context
 
 
 def _store(
     connection: Connection,
-    units: Sequence[Unit],
+    units: Sequence[DocumentEntity],
     solution: Solution,
     known: Sequence[Judgement],
     about: AboutItem,
@@ -247,7 +247,7 @@ def _store(
     _record(assignment, made, before, result)
 
 
-def _names(cluster: Cluster, by_key: Mapping[tuple[str, str], Unit]) -> Iterator[DocumentName]:
+def _names(cluster: Cluster, by_key: Mapping[tuple[str, str], DocumentEntity]) -> Iterator[DocumentName]:
     for key in cluster.units:
         yield from by_key[key].names
 
@@ -262,7 +262,7 @@ def _replaced(connection: Connection, newcomers: Iterable[Newcomer], moving: Seq
     )
 
 
-def _shown(cluster: Cluster, by_key: Mapping[UnitKey, Unit], renames: Renames, about: AboutItem) -> str:
+def _shown(cluster: Cluster, by_key: Mapping[DocumentEntityKey, DocumentEntity], renames: Renames, about: AboutItem) -> str:
     """The name by which a cluster's entity is shown: as judged, else the registry's, else the documents'."""
     judged = renames.of((n.document, n.name) for n in _names(cluster, by_key))
     return judged or about(None, cluster.registry_id).name or cluster.name
@@ -282,8 +282,8 @@ def _items(
         votes: dict[str, tuple[int, float]] = {}
         for part, count in newcomer.parts.items():
             if link := made.get(part):
-                held = votes.get(str(link.wikidata_id), (0, 0.0))
-                votes[str(link.wikidata_id)] = (held[0] + count, max(held[1], link.confidence))
+                claimants = votes.get(str(link.wikidata_id), (0, 0.0))
+                votes[str(link.wikidata_id)] = (claimants[0] + count, max(claimants[1], link.confidence))
         item = cluster.wikidata_id or min(votes, key=lambda q: (-votes[q][0], -votes[q][1], len(q), q), default=None)
         result.append(item)
         likely.append(votes[item][1] if item in votes else 1.0)
@@ -294,7 +294,11 @@ def _items(
             for head in sorted({head for _, head in cluster.units}):
                 claims.setdefault((item, head), []).append(i)
     lost = {
-        i for held in claims.values() if len(held) > 1 for i, p in zip(held, exclusive([likely[i] for i in held]), strict=True) if p < 0.5
+        i
+        for claimants in claims.values()
+        if len(claimants) > 1
+        for i, p in zip(claimants, exclusive([likely[i] for i in claimants]), strict=True)
+        if p < 0.5
     }
     return [None if i in lost else item for i, item in enumerate(result)]
 
@@ -312,7 +316,7 @@ def _entity(entity_id: str, shown: str, cluster: Cluster, names: Sequence[Docume
     )
 
 
-def _aliases(made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mapping[tuple[str, str], Unit]) -> Iterator[Alias]:
+def _aliases(made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mapping[tuple[str, str], DocumentEntity]) -> Iterator[Alias]:
     for entity, cluster in zip(made, clusters, strict=True):
         counts: Counter[str] = Counter()
         for name in _names(cluster, by_key):
@@ -320,7 +324,9 @@ def _aliases(made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mappin
         yield from (Alias(entity.entity_id, surface, count) for surface, count in sorted(counts.items()))
 
 
-def _memberships(made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mapping[tuple[str, str], Unit]) -> Iterator[Membership]:
+def _memberships(
+    made: Sequence[Entity], clusters: Sequence[Cluster], by_key: Mapping[tuple[str, str], DocumentEntity]
+) -> Iterator[Membership]:
     for entity, cluster in zip(made, clusters, strict=True):
         for name in _names(cluster, by_key):
             yield Membership(name.document, name.name, entity.entity_id, name.count)

@@ -88,16 +88,16 @@ def fit(examples: Sequence[Example], sources: Sequence[CandidateSource], version
             "The gold has fewer than 20 names whose item is among the candidates: nothing can be fitted. Import the knowledge base that its ids stand in."
         )
     # The second stage must see scores of documents that the first was not fitted on, else it learns to trust too much.
-    held: list[tuple[Pool, Weights]] = []
+    weighed: list[tuple[Pool, Weights]] = []
     for fold in range(FOLDS):
         inside = [p for p, g in zip(made, groups, strict=True) if g != fold]
         fold_weights = replace(weights, features=_fit_ranking(inside, gold))
-        held.extend((p, fold_weights) for p, g in zip(made, groups, strict=True) if g == fold)
+        weighed.extend((p, fold_weights) for p, g in zip(made, groups, strict=True) if g == fold)
     source_of = {e.document.document: e.source for e in annotated}
     possible = {s: sum(e.missed for e in annotated if e.source == s) for s in sorted({e.source for e in annotated})}
     known = 0
     observed: list[_Observation] = []
-    for pool, fold_weights in held:
+    for pool, fold_weights in weighed:
         here = gold_of(pool, gold)
         linkable = sum(n for item, n in here.items() if item)
         possible[source_of[pool.head.document]] += linkable
@@ -171,7 +171,7 @@ def _strangers(subjects: Sequence[_Subject]) -> list[_Observation]:
     for s in subjects:
         shared.setdefault((s.source, s.item.item.id), []).append(s.pool.confidence_features(s.ranked))
     several = [rows for rows in shared.values() if len(rows) > 1]
-    return [_Observation(row, STRANGERS / len(held), STRANGERS, 0, -1, "") for held in several for row in held]
+    return [_Observation(row, STRANGERS / len(alike), STRANGERS, 0, -1, "") for alike in several for row in alike]
 
 
 def _fit_statements(subjects: Sequence[_Subject]) -> dict[str, float]:
@@ -193,9 +193,9 @@ def _fit_statements(subjects: Sequence[_Subject]) -> dict[str, float]:
     rows: list[list[float]] = []
     one: list[float] = []
     mass: list[float] = []
-    for type_, held in sure.items():
-        for at, (said, described) in enumerate(held):
-            others = [held[(at + n) % len(held)][1] for n in range(1, OTHERS + 1)] if len(held) > OTHERS else []
+    for type_, observations in sure.items():
+        for at, (said, described) in enumerate(observations):
+            others = [observations[(at + n) % len(observations)][1] for n in range(1, OTHERS + 1)] if len(observations) > OTHERS else []
             rows += [agreement(said, d, type_ == "PERSON") for d in (described, *others)]
             one += [1.0, *(0.0 for _ in others)]
             mass += [1.0, *(1.0 / OTHERS for _ in others)]
@@ -298,15 +298,15 @@ def _threshold(predicted: np.ndarray, observed: Sequence[_Observation], possible
     """The highest confidence from which linking has as good an F1 as any, with that F1; what the gold leaves out counts as wrong. Every gold set counts alike, whatever its size."""
     hits, totals = np.array([o.right for o in observed], float), np.array([o.annotated + o.left_out for o in observed], float)
     source = np.array([o.source for o in observed])
-    found: list[tuple[float, float]] = []
+    tried: list[tuple[float, float]] = []
     for cut in np.arange(0.05, 0.96, 0.01):
         scores = []
         for name, gold in possible.items():
             made = (predicted >= cut) & (source == name)
             scores.append(2 * hits[made].sum() / max(1.0, totals[made].sum() + gold))
-        found.append((round(float(np.mean(scores)), 4), round(float(cut), 2)))
-    best = max(found)[0]
-    f1, cut = max((f for f in found if f[0] >= best - AS_GOOD), key=lambda f: f[1])
+        tried.append((round(float(np.mean(scores)), 4), round(float(cut), 2)))
+    best = max(tried)[0]
+    f1, cut = max((f for f in tried if f[0] >= best - AS_GOOD), key=lambda f: f[1])
     return cut, f1
 
 

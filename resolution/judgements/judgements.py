@@ -13,7 +13,7 @@ from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, met
 from polyonym.ingest.text.documents import content_hash
 from polyonym.resolution.linking.knowledge_base import QID
 from polyonym.resolution.linking.links import Link
-from polyonym.resolution.within_document.document_entities import Unit, UnitKey
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentEntityKey
 
 
 @dataclass(frozen=True)
@@ -282,17 +282,17 @@ def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Ref
     return of_name
 
 
-def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraints:
+def constraints(known: Iterable[Judgement], units: Sequence[DocumentEntity]) -> Constraints:
     """What the judgements say of these units."""
-    units_of = _finder(units)
+    document_entities_of = _finder(units)
     same, different = set(), set()
     for judgement in known:
         if judgement.kind in ("same", "different"):
-            left, right = units_of(judgement.subject), units_of(judgement.others[0])
+            left, right = document_entities_of(judgement.subject), document_entities_of(judgement.others[0])
         elif judgement.kind == "split":
             wholes = sorted({o.name for o in judgement.others})
-            left = sorted({u for whole in wholes for u in units_of(Reference(part_name(whole, judgement)))})
-            right = sorted({u for whole in wholes for u in units_of(Reference(whole))})
+            left = sorted({u for whole in wholes for u in document_entities_of(Reference(part_name(whole, judgement)))})
+            right = sorted({u for whole in wholes for u in document_entities_of(Reference(whole))})
             same |= {(left[0], other) for other in left[1:]}
         else:
             continue
@@ -305,23 +305,25 @@ def constraints(known: Iterable[Judgement], units: Sequence[Unit]) -> Constraint
     return Constraints(frozenset(same), frozenset(different))
 
 
-def sides(judged: Iterable[Judgement], units: Sequence[Unit]) -> Iterator[tuple[Judgement, tuple[list[UnitKey], list[UnitKey]]]]:
+def sides(
+    judged: Iterable[Judgement], units: Sequence[DocumentEntity]
+) -> Iterator[tuple[Judgement, tuple[list[DocumentEntityKey], list[DocumentEntityKey]]]]:
     """Each of these judgements of two sides, with the keys of the units that the one and the other speak of."""
-    units_of = _finder(units)
+    document_entities_of = _finder(units)
     for judgement in judged:
-        yield judgement, (units_of(judgement.subject), units_of(judgement.others[0]))
+        yield judgement, (document_entities_of(judgement.subject), document_entities_of(judgement.others[0]))
 
 
-def _finder(units: Sequence[Unit]) -> Callable[[Reference], list[UnitKey]]:
+def _finder(units: Sequence[DocumentEntity]) -> Callable[[Reference], list[DocumentEntityKey]]:
     """A function that gives the sorted keys of those of these units that a reference speaks of."""
-    by_name: dict[str, list[Unit]] = defaultdict(list)
-    by_place: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    by_name: dict[str, list[DocumentEntity]] = defaultdict(list)
+    by_place: dict[tuple[str, str], list[DocumentEntity]] = defaultdict(list)
     for unit in units:
         for name in unit.names:
             by_name[name.name].append(unit)
             by_place[name.name, unit.document].append(unit)
 
-    def units_of(reference: Reference) -> list[UnitKey]:
+    def document_entities_of(reference: Reference) -> list[DocumentEntityKey]:
         near = [
             u
             for r in reference.by_document()
@@ -329,7 +331,7 @@ def _finder(units: Sequence[Unit]) -> Callable[[Reference], list[UnitKey]]:
         ]
         return sorted({u.key for u in near if reference.item in (None, u.wikidata_id, u.registry_id)})
 
-    return units_of
+    return document_entities_of
 
 
 class Renames:

@@ -168,7 +168,7 @@ def told_types(item: Item) -> frozenset[str]:
     for text in (item.description or "", *re.findall(r"\(([^)]*)\)", item.label)):
         head = _AFTER_HEAD.split(text.casefold(), maxsplit=1)[0]
         types |= next(
-            (found for word in reversed(tokens_of(head)) if (found := table.get(word) or table.get(word.removesuffix("s")))), set()
+            (of_word for word in reversed(tokens_of(head)) if (of_word := table.get(word) or table.get(word.removesuffix("s")))), set()
         )
     return frozenset(types)
 
@@ -257,7 +257,7 @@ def features_of(here: DocumentWords, name: NameWords, item: ItemWords, matches: 
     beyond = [t for t in item.label if t not in name.tokens and t not in STOP_WORDS]
     telling = [t for t in beyond if not is_generic_word(t)]
     generic = len(beyond) - len(telling)
-    told = sum(t in here.everywhere for t in telling)
+    present = sum(t in here.everywhere for t in telling)
     described = [t for t in item.description if t not in name.own and t in here.everywhere]
     same = dict.fromkeys(("PERSON", "ORG", "PLACE", "GROUP", ""), 0.0)
     as_org = as_place = crossed = barred = person = 0.0
@@ -308,8 +308,8 @@ def features_of(here: DocumentWords, name: NameWords, item: ItemWords, matches: 
         person if item.person_name else 0.0,
         1.0 - person if item.person_name else 0.0,
         *(0.0 for _ in HEARD),
-        told / len(telling) if telling else 0.0,
-        log1p(told),
+        present / len(telling) if telling else 0.0,
+        log1p(present),
         sum(t in here.title for t in telling) / len(telling) if telling else 0.0,
         sum(t in name.near for t in telling) / len(telling) if telling else 0.0,
         sum(t in here.everywhere for t in beyond if t not in telling) / generic if generic else 0.0,

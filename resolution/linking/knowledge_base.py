@@ -59,8 +59,8 @@ def _names_version() -> str:
 def types_of(classes: Iterable[str]) -> tuple[str, ...]:
     """Our entity types for Wikidata classes (ids) or names of our own types, in the order of TYPES; unknown ones are left out."""
     known = _classes()
-    found = {c if c in TYPES else known.get(c) for c in classes}
-    return tuple(t for t in TYPES if t in found)
+    types = {c if c in TYPES else known.get(c) for c in classes}
+    return tuple(t for t in TYPES if t in types)
 
 
 def prominence(item: Item) -> float:
@@ -353,17 +353,20 @@ class KnowledgeBase:
         `match` is label or alias (equal once normalised; "exact label", "exact alias" when equal to the letter), words (the same words in
         another order), outer (the label's first and last word), start or end (the label begins or ends with the name, in whole words), or initials. Those of equal names come first, then by prominence.
         """
-        found: dict[str, list[tuple[int, int, int]]] = {}
+        hits_by_name: dict[str, list[tuple[int, int, int]]] = {}
         for name in names:
-            if name not in found:
-                found[name] = self._find(name)
-        numbers = sorted({number for hits in found.values() for _, number, _ in hits})
+            if name not in hits_by_name:
+                hits_by_name[name] = self._find(name)
+        numbers = sorted({number for hits in hits_by_name.values() for _, number, _ in hits})
         items: dict[int, Item] = {}
         for start in range(0, len(numbers), 500):
             batch = numbers[start : start + 500]
             for row in self._fetch(f"SELECT * FROM items WHERE item IN ({','.join('?' * len(batch))})", batch):
                 items[row[0]] = _item(row)
-        return {name: [_candidate(name, items[number], kind, position) for kind, number, position in hits] for name, hits in found.items()}
+        return {
+            name: [_candidate(name, items[number], kind, position) for kind, number, position in hits]
+            for name, hits in hits_by_name.items()
+        }
 
     def _find(self, name: str) -> list[tuple[int, int, int]]:
         """(kind, item, position of the matched name) of the items that answer to a raw name, each once."""

@@ -40,7 +40,12 @@ def link_documents(
     by_document: dict[str, list[tuple[Pool, Link]]] = {}
     for pool in pools(documents, names, sources, weights):
         by_document.setdefault(pool.head.document, []).append((pool, _by_score(pool, weights)))
-    made = [replace(link, name=n.name) for held in by_document.values() for pool, link in _one_thing_each(held) for n in pool.names]
+    made = [
+        replace(link, name=n.name)
+        for of_document in by_document.values()
+        for pool, link in _one_thing_each(of_document)
+        for n in pool.names
+    ]
     made.sort(key=lambda k: (k.document, k.name))
     if registry is not None and registry.items:
         texts = {d.document: d for d in documents}
@@ -78,13 +83,13 @@ def _by_score(pool: Pool, weights: Weights) -> Link:
     return Link(head.document, head.name, top.id, sure, top.id if what == "link" else None, None, what, shown, weights.version, own)
 
 
-def _one_thing_each(held: Sequence[tuple[Pool, Link]]) -> Iterator[tuple[Pool, Link]]:
+def _one_thing_each(of_document: Sequence[tuple[Pool, Link]]) -> Iterator[tuple[Pool, Link]]:
     """One document's links, where of several things with one item only the surest keeps it, and what bears the item's own name as well: these are one."""
     keeper: dict[str, Link] = {}
-    for _, link in sorted(held, key=lambda h: (not h[1].named, -h[1].confidence, h[1].name)):
+    for _, link in sorted(of_document, key=lambda h: (not h[1].named, -h[1].confidence, h[1].name)):
         if link.wikidata_id:
             keeper.setdefault(link.wikidata_id, link)
-    for pool, link in held:
+    for pool, link in of_document:
         first = keeper.get(link.wikidata_id or "", link)
         if first is not link and not (first.named and link.named):
             link = replace(link, wikidata_id=None, verdict="abstain")

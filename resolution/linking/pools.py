@@ -125,7 +125,7 @@ def pools(
 
     for document in sorted(documents, key=lambda d: d.document):
         text = DocumentWords(document)
-        made = [_pool(text, head, held, known_as, at_hand) for head, held in _things(names.get(document.document, ()))]
+        made = [_pool(text, head, members, known_as, at_hand) for head, members in _things(names.get(document.document, ()))]
         _hear(made, weights)
         yield from made
 
@@ -136,7 +136,7 @@ def _things(names: Sequence[DocumentName]) -> list[tuple[DocumentName, tuple[Doc
     groups: dict[str, list[DocumentName]] = {}
     for name in sorted(names, key=lambda n: n.name):
         groups.setdefault(name.group if name.group in heads else name.name, []).append(name)
-    return [(next(n for n in held if n.name == head), tuple(held)) for head, held in sorted(groups.items())]
+    return [(next(n for n in members if n.name == head), tuple(members)) for head, members in sorted(groups.items())]
 
 
 def _pool(
@@ -235,15 +235,15 @@ def _hear_company(pools: Sequence[Pool], ranked: Sequence[Ranked | None]) -> Non
         for pool, ranks in zip(pools, ranked, strict=True)
     ]
     for pool, mine in zip(pools, likely, strict=True):
-        others = [(other.words.own, held) for other, held in zip(pools, likely, strict=True) if held is not mine]
+        others = [(other.words.own, company) for other, company in zip(pools, likely, strict=True) if company is not mine]
         for item, row in zip(pool.items, pool.matrix, strict=True):
             telling, kinds = item.telling - pool.words.own, item.kinds - pool.words.own
             words = alike = called = 0.0
-            for own, held in others:
-                held = [(other, share) for other, share in held if other is not item]
-                words += max((share * len(telling & other.telling - own) / (1 + len(telling)) for other, share in held), default=0.0)
-                alike += max((share for other, share in held if not kinds.isdisjoint(other.kinds - own)), default=0.0)
-                called += max((share for _, share in held), default=0.0) if not telling.isdisjoint(own) else 0.0
+            for own, company in others:
+                company = [(other, share) for other, share in company if other is not item]
+                words += max((share * len(telling & other.telling - own) / (1 + len(telling)) for other, share in company), default=0.0)
+                alike += max((share for other, share in company if not kinds.isdisjoint(other.kinds - own)), default=0.0)
+                called += max((share for _, share in company), default=0.0) if not telling.isdisjoint(own) else 0.0
             row[_AT["company words"]] = log1p(words)
             row[_AT["company kinds"]] = alike / max(1, len(others))
             row[_AT["company names"]] = log1p(called)

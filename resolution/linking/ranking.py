@@ -58,14 +58,14 @@ def load_weights(path: Path | None = None) -> Weights:
     path = path or _newest()
     try:
         content = path.read_text(encoding="utf-8")
-        held = msgspec.json.decode(content, type=Weights)
+        weights = msgspec.json.decode(content, type=Weights)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} holds no weights for linking: {error}. Write some with `polyonym calibrate GOLD... -o FILE`.") from error
-    return replace(held, version=f"{held.version}-{content_hash(content)[:8]}")  # links go stale by it, so it must tell any change
+    return replace(weights, version=f"{weights.version}-{content_hash(content)[:8]}")  # links go stale by it, so it must tell any change
 
 
 def _newest() -> Path:
-    numbered = {int(found[1]): path for path in DATA.iterdir() if (found := re.fullmatch(r"weights-(\d+)\.json", path.name))}
+    numbered = {int(match[1]): path for path in DATA.iterdir() if (match := re.fullmatch(r"weights-(\d+)\.json", path.name))}
     return numbered[max(numbered)]
 
 

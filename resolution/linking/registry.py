@@ -114,8 +114,8 @@ class Registry:
 
     def matching(self, names: Iterable[str]) -> list[Item]:
         """The entries that have one of these raw names as name or alias once both are normalised, sorted by id."""
-        found = {item.id: item for name in names for item in self._by_key.get(normalise(name), ())}
-        return [found[i] for i in sorted(found)]
+        entries = {item.id: item for name in names for item in self._by_key.get(normalise(name), ())}
+        return [entries[i] for i in sorted(entries)]
 
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
         """For each raw name the entries with this name or alias, those by name first."""

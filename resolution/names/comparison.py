@@ -14,7 +14,7 @@ from polyonym.resolution.names.normal_forms import (
     demonym_of,
     is_known_word,
     is_place_name,
-    is_slip,
+    is_typo_variant,
     normalise,
     rows_behind,
     sex_of,
@@ -59,11 +59,11 @@ def compare(a: str, b: str, type_a: str = "", type_b: str = "") -> NameCompariso
     if all(qualifiers) and normalise(qualifiers[0]) != normalise(qualifiers[1]):
         forbids.append(f"told apart by their authors: {qualifiers[0]}, {qualifiers[1]}")
     person = "PERSON" in types or (not types and _reads_as_person(a) and _reads_as_person(b))
-    found = max(_results(a, b, person, types), key=lambda c: (not c.forbids, c.score))
-    forbids += found.forbids
+    best = max(_results(a, b, person, types), key=lambda c: (not c.forbids, c.score))
+    forbids += best.forbids
     if forbids:
-        return NameComparison(round(min(found.score, SAME - 0.1), 3), found.kind, found.reasons, tuple(forbids))
-    return NameComparison(round(found.score, 3), found.kind, found.reasons, ())
+        return NameComparison(round(min(best.score, SAME - 0.1), 3), best.kind, best.reasons, tuple(forbids))
+    return NameComparison(round(best.score, 3), best.kind, best.reasons, ())
 
 
 @lru_cache(maxsize=100_000)
@@ -78,8 +78,8 @@ _QUALIFIER = re.compile(r"(?<=\S)\s*\(([^()]+)\)\s*$")
 
 def _qualifier(raw: str) -> str:
     """What stands in brackets after a name: "Georgia (country)"."""
-    found = _QUALIFIER.search(raw)
-    return found[1].strip() if found else ""
+    match = _QUALIFIER.search(raw)
+    return match[1].strip() if match else ""
 
 
 def _reads_as_person(raw: str) -> bool:
@@ -101,12 +101,12 @@ def _reads_as_person(raw: str) -> bool:
 
 
 def _results(a: str, b: str, person: bool, types: Sequence[str]) -> list[NameComparison]:
-    found = [_compare_things(a, b)]
+    results = [_compare_things(a, b)]
     if person:
-        found = [_compare_persons(a, b)]
+        results = [_compare_persons(a, b)]
     elif "PERSON" not in types and (sex_of(a) or sex_of(b) or "," in a + b):
-        found.append(_compare_persons(a, b))
-    return found
+        results.append(_compare_persons(a, b))
+    return results
 
 
 # Things
@@ -210,7 +210,7 @@ def _spelling(p: str, q: str) -> str:
         known_apart = is_given_name(p) and is_given_name(q) and not same_given_name(p, q)
         if not known_apart and not _both_places(p, q):
             return f"{p} and {q} are transliterations of one word"
-    if is_slip(p, q) and JaroWinkler.similarity(p, q) >= 0.9:
+    if is_typo_variant(p, q) and JaroWinkler.similarity(p, q) >= 0.9:
         return f"{p} and {q} differ by a slip"
     return ""
 

@@ -89,9 +89,9 @@ def _clean(raw: str, person: bool = False) -> str:
             text = text.replace(opened, " ").replace(closed, " ").strip(_EDGES)
     if len(text) > 2 and text[-2:] in ("'s", "'S"):
         text = text[:-2]
-    found = _DETERMINER.match(text)
-    if found and not (found[0].strip().lower() == "a" and (person or _INITIAL.match(text, found.end()))):
-        text = text[found.end() :]
+    determiner = _DETERMINER.match(text)
+    if determiner and not (determiner[0].strip().lower() == "a" and (person or _INITIAL.match(text, determiner.end()))):
+        text = text[determiner.end() :]
     return " ".join(text.split()).strip(_EDGES)
 
 
@@ -124,8 +124,8 @@ def region_of(text: str) -> str | None:
     """The country or state that stands after a place's name ("Massachusetts", "MA", "Mass."), in its normal form, or None."""
     text = _clean(text)
     table = places()
-    found = _named_by(table.codes[text]) if text in table.codes else _place(text)
-    return found if found in table.names else None
+    place = _named_by(table.codes[text]) if text in table.codes else _place(text)
+    return place if place in table.names else None
 
 
 def _region_kept(text: str, person: bool) -> str | None:
@@ -291,7 +291,7 @@ def _is_slip_in_surname(x: str, y: str) -> bool:
 _ALIKE = ("aeiouy", "ckqs", "sz", "dt", "bp", "gk", "gj", "mn", "vwf", "ijy", "lr", "xs")
 
 
-def is_slip(a: str, b: str) -> bool:
+def is_typo_variant(a: str, b: str) -> bool:
     """Whether two names differ by a slip of the pen: one edit (two in long words) in one word, of which one spelling is no word or name
     that we know. Two known names (Joan and John, Austria and Australia) are two names, and so are a word and what is derived from it
     (Korea and Korean).

@@ -122,10 +122,10 @@ def contains_given(longer: PersonParts, shorter: PersonParts) -> bool:
     for name in shorter.given[1:]:
         # An initial answers the next name only: George H. W. Bush is not George W. Bush.
         reach = 1 if is_initial(name) or (rest and is_initial(rest[0])) else len(rest)
-        found = next((i for i, other in enumerate(rest[:reach]) if same_given_name(other, name)), None)
-        if found is None:
+        position = next((i for i, other in enumerate(rest[:reach]) if same_given_name(other, name)), None)
+        if position is None:
             return False
-        rest = rest[found + 1 :]
+        rest = rest[position + 1 :]
     return True
 
 

@@ -14,7 +14,7 @@ from polyonym.ingest.mentions.pipelines import load_pipeline
 from polyonym.ingest.text.documents import Document
 from polyonym.ingest.text.sentences import sentences
 from polyonym.resolution.within_document.document_names import COREFERENT
-from polyonym.resolution.within_document.grouping import Span
+from polyonym.resolution.within_document.name_groups import Span
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ def coreferences(pipeline: str, document: Document, mentions: Sequence[Mention])
     Give the new mentions and the chains to document_names.group. Raises WrongUse when the pipeline is not installed, or resolves nothing.
     """
     known = {(m.start, m.end) for m in mentions}
-    found = [c for c in chains(pipeline, document.text) if known.intersection(c)]
+    with_names = [c for c in chains(pipeline, document.text) if known.intersection(c)]
     bounds = sentences(document.text, document.language)
     starts = [start for start, _ in bounds]
     taken = sorted(known)
     added = []
-    for start, end in sorted({span for chain in found for span in chain} - known):
+    for start, end in sorted({span for chain in with_names for span in chain} - known):
         if any(a < end and start < b for a, b in taken):
             continue  # "the firm" inside "the firm's Chairman Smith": the mention that stands there already counts
         sentence = bounds[max(bisect_right(starts, start) - 1, 0)]
         text = document.text[start:end]
         added.append(Mention(document.document, start, end, text, COREFERENT, *sentence, (f"coreference:{pipeline}",)))
-    return Coreferences(tuple(found), tuple(added))
+    return Coreferences(tuple(with_names), tuple(added))
 
 
 def chains(pipeline: str, text: str) -> list[tuple[Span, ...]]:
@@ -55,9 +55,9 @@ def chains(pipeline: str, text: str) -> list[tuple[Span, ...]]:
         )
     doc = nlp(text)
     keys = sorted(k for k in doc.spans if k.startswith("coref_clusters"))
-    found = [tuple(sorted({(s.start_char, s.end_char) for s in doc.spans[key]})) for key in keys]
+    spans = [tuple(sorted({(s.start_char, s.end_char) for s in doc.spans[key]})) for key in keys]
     if doc.has_extension("coref_chains"):
         for chain in doc._.coref_chains or ():
             tokens = ((doc[min(m.token_indexes)], doc[max(m.token_indexes)]) for m in chain.mentions)
-            found.append(tuple(sorted({(first.idx, last.idx + len(last)) for first, last in tokens})))
-    return sorted(c for c in found if len(c) > 1)
+            spans.append(tuple(sorted({(first.idx, last.idx + len(last)) for first, last in tokens})))
+    return sorted(c for c in spans if len(c) > 1)

@@ -6,15 +6,12 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from polyonym.ingest.text.common_words import is_common
 from polyonym.ingest.text.definitions import definitions, named_by
 from polyonym.resolution.names.entity_types import majority
 from polyonym.resolution.names.normal_forms import is_generic, normalise
-
-if TYPE_CHECKING:
-    from polyonym.resolution.within_document.grouping import Grouping, Name
+from polyonym.resolution.within_document.name_groups import Grouping, Name
 
 DEFINITION = "definition"
 """The rule by which a defined term stands under the name of the thing."""

@@ -35,12 +35,12 @@ class DocumentName:
         return sum(self.surfaces.values())
 
 
-UnitKey = tuple[str, str]
+DocumentEntityKey = tuple[str, str]
 """(document, head)."""
 
 
 @dataclass(frozen=True)
-class Unit:
+class DocumentEntity:
     """What one document takes for one thing: a group of names with one head, and the group's link.
 
     `likely_id` is the Wikidata item of a link that is not sure enough to decide anything by itself.
@@ -54,7 +54,7 @@ class Unit:
     likely_id: str | None = None
 
     @property
-    def key(self) -> UnitKey:
+    def key(self) -> DocumentEntityKey:
         return (self.document, self.head)
 
     @property

@@ -16,7 +16,8 @@ from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, met
 from polyonym.ingest.text.documents import Document
 from polyonym.resolution.names.normal_forms import normalise, region_of
 from polyonym.resolution.within_document.document_entities import DocumentName
-from polyonym.resolution.within_document.grouping import Grouping, Name, Span, apply_rules
+from polyonym.resolution.within_document.grouping import apply_rules
+from polyonym.resolution.within_document.name_groups import Grouping, Name, Span
 from polyonym.resolution.within_document.traits import numbered_title, traits_of
 
 

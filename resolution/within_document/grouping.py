@@ -2,16 +2,14 @@
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 
 from polyonym.ingest.text.common_words import is_common
 from polyonym.resolution.names.abbreviations import SMALL_WORDS, abbreviates, initials
 from polyonym.resolution.names.deletions import deletions
-from polyonym.resolution.names.entity_types import majority
-from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_slip, normalise, without_legal_form
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_typo_variant, normalise
 from polyonym.resolution.names.persons import (
     PersonParts,
     contains_given,
@@ -20,58 +18,14 @@ from polyonym.resolution.names.persons import (
     is_given_name,
     is_initial,
     is_surname,
-    looks_like_person,
     person_parts,
     same_given_name,
 )
 from polyonym.resolution.names.tables import honorifics, places, squash, words
 from polyonym.resolution.within_document.addresses import addresses_of, may_be_one
 from polyonym.resolution.within_document.definitions import by_definition
+from polyonym.resolution.within_document.name_groups import Grouping, Name, Span, in_reading_order
 
-Span = tuple[int, int]
-
-
-@dataclass
-class Name:
-    """A normalised name while its document is being grouped. `owner` is the name under which a rule put it."""
-
-    name: str
-    spans: list[Span] = field(default_factory=list)
-    surfaces: Counter[str] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)
-    owner: str | None = None
-    rule: str = ""
-    evidence: tuple[Span, ...] = ()
-
-    def __post_init__(self) -> None:
-        self.tokens = self.name.split()
-
-    @property
-    def count(self) -> int:
-        return len(self.spans)
-
-    @property
-    def type(self) -> str:
-        return majority(self.labels)
-
-    @property
-    def person(self) -> PersonParts | None:
-        """Its parts, when it is a person's full name."""
-        return person_parts(self.name) if looks_like_person(self.name, self.labels, self.count) else None
-
-    @property
-    def legal(self) -> bool:
-        """Whether one of its spellings has a legal form: a firm in full."""
-        return any(len(without_legal_form(s).split()) < len(s.split()) for s in self.surfaces)
-
-    @property
-    def acronyms(self) -> list[str]:
-        """Its raw spellings in capitals, without dots and a small plural s, when all of them are written so."""
-        found = [re.sub(r"['’.]|(?<=[A-Z]{2})s\Z|['’]s\Z", "", s.removeprefix("the ")) for s in self.surfaces]
-        return found if all(_ACRONYM.fullmatch(f) for f in found) else []
-
-
-_ACRONYM = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Z][A-Za-z]?[A-Z&0-9]{0,7}")
 _IN_BRACKETS = re.compile(r"\s*[(<\[]\s*(?:the\s+)?((?:[A-Za-z ]{2,20}:\s*)?)[\"“']?([A-Z][\w&.\-]{0,11})[\"”']?\s*[)>\],;]")
 _ALIAS_BETWEEN = re.compile(
     r"[\s,(\"“']*(?:(?:also|formerly|previously|better|now|originally|commonly|once)\s+)*(?:known|called|named|referred to)\s+as\s+(?:the\s+)?[\"“']?"
@@ -81,81 +35,6 @@ _ALIAS_BETWEEN = re.compile(
 _TICKER = re.compile(r"[A-Z]{2,5}")
 _QUOTED = re.compile(r"[A-Z]{2,5}\.[A-Z]{1,2}")  # with its exchange: "VLMR.L"
 _MARKS = frozenset({"TM", "R", "C"})
-
-
-def _in_reading_order(names: Iterable[Name]) -> list[Name]:
-    """These names, each once, by their first mention."""
-    return sorted({n.name: n for n in names}.values(), key=lambda n: (n.spans[0], n.name))
-
-
-class Grouping:
-    """The names of one document while the rules run. A name has at most one owner; no circles."""
-
-    def __init__(self, text: str, names: dict[str, Name]):
-        self.text = text
-        self.names = names
-        self.in_order = _in_reading_order(names.values())
-        self.people = [(n, parts) for n in self.in_order if (parts := n.person)]
-        self.is_person = {n.name for n, _ in self.people}
-        self.addresses = {n.name: frozenset(addresses_of(text, n.spans)) for n in self.in_order} if "@" in text else {}
-        self._by_beginning: dict[str, list[Name]] = defaultdict(list)
-        self._by_end: dict[str, list[Name]] = defaultdict(list)
-        for n in self.in_order:
-            for size in range(1, len(n.tokens)):
-                self._by_beginning[" ".join(n.tokens[:size])].append(n)
-                self._by_end[" ".join(n.tokens[-size:])].append(n)
-
-    def beginning_with(self, start: str) -> Sequence[Name]:
-        """The names that begin with these words and have more, in reading order."""
-        return self._by_beginning.get(start, ())
-
-    def ending_with(self, end: str) -> Sequence[Name]:
-        """The names that end with these words and have more, in reading order."""
-        return self._by_end.get(end, ())
-
-    def root(self, name: str) -> str:
-        while (owner := self.names[name].owner) is not None:
-            name = owner
-        return name
-
-    def free(self) -> Iterator[Name]:
-        """Names that have no owner yet, in reading order."""
-        return (n for n in self.in_order if n.owner is None)
-
-    def attach(self, short: Name, owner: Name, rule: str, *evidence: Span) -> None:
-        """Put a name under another one, unless it has one, or each has an e-mail address of its own: "Karin <…>" is not the Karin Holm
-        beside whom another address stands.
-        """
-        root = self.root(owner.name)
-        if short.owner is not None or root == short.name:
-            return
-        if self.addresses:
-            mine, theirs = self.addresses[short.name], self.addresses[root]
-            if mine and theirs and mine.isdisjoint(theirs):
-                return
-            self.addresses[root] = mine | theirs
-        short.owner, short.rule = owner.name, rule
-        short.evidence = evidence or (short.spans[0], owner.spans[0])
-
-    def attach_to_best(self, short: Name, owners: Iterable[Name], rule: str) -> None:
-        """To the only owner, or of several to the one with most mentions, then the first."""
-        best = min(owners, key=lambda o: (-o.count, o.spans[0], o.name), default=None)
-        if best is not None:
-            self.attach(short, best, rule)
-
-    def attach_if_only(self, short: Name, owners: Sequence[Name], rule: str) -> None:
-        """To its owner, when all owners are one thing."""
-        if len({self.root(o.name) for o in owners}) == 1:
-            self.attach(short, owners[0], rule)
-
-    def is_organisation(self, name: str) -> bool:
-        """Whether the document has this name and calls it an organisation's."""
-        return name in self.names and self.names[self.root(name)].type == "ORG" and name not in self.is_person
-
-    def is_place(self, name: str) -> bool:
-        """Whether a name is a place's: by the tables or because the document calls it so."""
-        known = self.names.get(name)
-        return is_place_name(name) or (known is not None and known.type == "PLACE")
 
 
 def apply_rules(text: str, names: dict[str, Name], chains: Sequence[Sequence[Span]] = ()) -> Grouping:
@@ -173,20 +52,20 @@ def _aliases_in_text(g: Grouping) -> None:
     spans = sorted((span, n.name) for n in g.in_order for span in n.spans)
     for i, ((start, end), key) in enumerate(spans):
         name = g.names[key]
-        for found in _bracketed(g.text, end):
-            short = by_surface.get(found[2]) or g.names.get(normalise(found[2]))
+        for bracket in _bracketed(g.text, end):
+            short = by_surface.get(bracket[2]) or g.names.get(normalise(bracket[2]))
             listed = not g.is_place(name.name) and (  # "its shares are traded in London (LSE: VLMR)"
-                found[1]
-                or "<" in found[0]
-                or _QUOTED.fullmatch(found[2])
+                bracket[1]
+                or "<" in bracket[0]
+                or _QUOTED.fullmatch(bracket[2])
                 or (
-                    bool(_TICKER.fullmatch(found[2]))
-                    and (name.legal or (name.type in ("ORG", "OTHER") and _may_be_symbol(squash(found[2]), name.tokens)))
-                    and not is_place_name(normalise(found[2]))
+                    bool(_TICKER.fullmatch(bracket[2]))
+                    and (name.legal or (name.type in ("ORG", "OTHER") and _may_be_symbol(squash(bracket[2]), name.tokens)))
+                    and not is_place_name(normalise(bracket[2]))
                 )
             )
-            if short and short is not name and found[2] not in _MARKS and (listed or abbreviates(found[2], name.surfaces)):
-                g.attach(short, name, "alias", (start, found.end()))
+            if short and short is not name and bracket[2] not in _MARKS and (listed or abbreviates(bracket[2], name.surfaces)):
+                g.attach(short, name, "alias", (start, bracket.end()))
         if i + 1 == len(spans):
             continue
         (next_start, next_end), other_key = spans[i + 1]
@@ -226,19 +105,19 @@ def _known_as(g: Grouping, spans: Sequence[tuple[Span, str]], i: int) -> Name | 
 
 def _bracketed(text: str, end: int) -> Iterator[re.Match[str]]:
     """What stands in brackets behind a name, one after the other: "General Mills (GIS.N) (GMI)"."""
-    while found := _IN_BRACKETS.match(text, end):
-        yield found
-        end = found.end()
+    while bracket := _IN_BRACKETS.match(text, end):
+        yield bracket
+        end = bracket.end()
 
 
 def _may_be_symbol(letters: str, tokens: Sequence[str]) -> bool:
     """Whether a stock exchange may call a firm so: letters of one of its words in order from the first on, at most one of them a stray (AAPL, MSFT, DD)."""
     for word in tokens:
-        at = found = 0
+        at = matched = 0
         for letter in letters:
             if (place := word.find(letter, at)) >= 0:
-                at, found = place + 1, found + 1
-        if word[0] == letters[0] and found >= len(letters) - 1:
+                at, matched = place + 1, matched + 1
+        if word[0] == letters[0] and matched >= len(letters) - 1:
             return True
     return False
 
@@ -323,7 +202,7 @@ class _FullNames:
         near = [
             pair for given in self._given_names.like(shorter.given[0]) for pair in self._by_surname_and_given.get((shorter.last, given), ())
         ]
-        return _in_reading_order(n for n, parts in near if _is_fuller(parts, shorter))
+        return in_reading_order(n for n, parts in near if _is_fuller(parts, shorter))
 
     def ending_with(self, short: Name) -> list[Name]:
         """The full names that end with all of a shorter name; a suffix such as Jr. does not count."""
@@ -488,7 +367,7 @@ def _left_off(g: Grouping) -> None:
         if (is_generic(short.name) and size == 1) or len(short.name) < 3 or short.name in g.is_person or short.type == "GROUP":
             continue
         owners = []
-        for o in _in_reading_order([*g.beginning_with(short.name), *g.ending_with(short.name)]):
+        for o in in_reading_order([*g.beginning_with(short.name), *g.ending_with(short.name)]):
             if o.name in g.is_person or "," in o.name:
                 continue
             front, back = " ".join(o.tokens[:-size]), " ".join(o.tokens[size:])
@@ -552,7 +431,7 @@ def _may_be_plural(plural: Name, singular: Name) -> bool:
     return (len(types - {"OTHER"}) <= 1 and types != {"PERSON"}) or types <= {"ORG", "PRODUCT", "WORK"}
 
 
-def _slips(g: Grouping) -> None:
+def _typo_variants(g: Grouping) -> None:
     """Slips of the pen: the rarer spelling under the other, which may have an owner already."""
     near: dict[tuple[str, str, str], list[int]] = defaultdict(list)  # by the words before and after one word, and what its slips share
     for i, n in enumerate(g.in_order):
@@ -563,7 +442,7 @@ def _slips(g: Grouping) -> None:
                     near[(*around, letters)].append(i)
     for i, j in sorted({pair for alike in near.values() for pair in combinations(alike, 2)}):
         a, b = g.in_order[i], g.in_order[j]
-        if not (a.owner and b.owner) and is_slip(a.name, b.name):
+        if not (a.owner and b.owner) and is_typo_variant(a.name, b.name):
             g.attach(*((a, b) if b.owner else (b, a) if a.owner else _rarer(a, b)), "slip")
 
 
@@ -599,10 +478,10 @@ def _coreferent(g: Grouping, chains: Sequence[Sequence[Span]]) -> None:
     """Names that a coreference model puts into one chain, the shorter under the longest; never a person under what is none."""
     named = {span: n for n in g.in_order for span in n.spans}
     for chain in chains:
-        found = sorted({named[s].name for s in chain if s in named}, key=lambda n: (-len(n), n))
-        for short in found[1:]:
-            if (g.names[short].type == "PERSON") == (g.names[found[0]].type == "PERSON"):
-                g.attach(g.names[short], g.names[found[0]], "coreference")
+        names = sorted({named[s].name for s in chain if s in named}, key=lambda n: (-len(n), n))
+        for short in names[1:]:
+            if (g.names[short].type == "PERSON") == (g.names[names[0]].type == "PERSON"):
+                g.attach(g.names[short], g.names[names[0]], "coreference")
 
 
 def _addresses(g: Grouping) -> None:
@@ -630,7 +509,7 @@ _RULES: tuple[Callable[[Grouping], None], ...] = (
     _places,
     _left_off,
     _states,
-    _slips,
+    _typo_variants,
     _generic_heads,
     _regions,
 )

@@ -183,8 +183,8 @@ def _number(word: str) -> str:
     return str(numbers.index(word) + 1) if word in numbers else ""
 
 
-def _lands(found: str | None, add: Add) -> None:
-    for land in re.split(r"\s+and\s+|,\s*", found or ""):
+def _lands(country: str | None, add: Add) -> None:
+    for land in re.split(r"\s+and\s+|,\s*", country or ""):
         add("land", squash(land))
 
 
@@ -225,9 +225,9 @@ def _read_definition(text: str, at: int, high: int, add: Add, end: int, subject:
     says that the sentence begins with the name."""
     behind = text[at : high + 220]
     bare, close = re.sub(r"\([^()]*\)", lambda m: " " * len(m[0]), behind), high - at
-    found = _IS.search(bare, 0, min(close, 260))
-    if found and subject and _is_aside(bare[: found.start()]):
-        _read_phrase(bare, found.end(), close, _also(add))
+    copula = _IS.search(bare, 0, min(close, 260))
+    if copula and subject and _is_aside(bare[: copula.start()]):
+        _read_phrase(bare, copula.end(), close, _also(add))
         if more := _IT_IS.match(bare, max(close, 0)):
             _read_phrase(bare, more.end(), len(bare), _also(add))
     elif as_ := _AS.match(text, end, high):
@@ -297,10 +297,10 @@ _BEFORE = re.compile(r"(?:[A-Za-z-]+\s+){1,3}\Z")
 
 def _read_before(text: str, low: int, start: int, add: Add) -> None:
     """The role right before a name: "the painter Erika Hess"; and its title: "Lady Margaret"."""
-    found = _BEFORE.search(text, max(low, start - 50), start)
-    if not found:
+    title = _BEFORE.search(text, max(low, start - 50), start)
+    if not title:
         return
-    tokens = found[0].split()
+    tokens = title[0].split()
     _roles(tokens[-1], add)
     for size in (1, 2):
         add("sex", honorifics().lead.get(plain(" ".join(tokens[-size:])), ""))

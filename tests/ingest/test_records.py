@@ -3,8 +3,8 @@
 import pytest
 from home_fixtures import MakePlace, make_place
 
+from polyonym.ingest.mentions.records import fields
 from polyonym.ingest.text.documents import Document
-from polyonym.ingest.text.records import fields
 
 __all__ = ["make_place"]  # a fixture
 

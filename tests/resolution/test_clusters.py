@@ -13,12 +13,12 @@ from polyonym.resolution.clustering.contexts import MOST_HOLDERS, Nearness, near
 from polyonym.resolution.judgements.judgements import Constraints
 from polyonym.resolution.names.entity_types import compatible
 from polyonym.resolution.names.normal_forms import normalise
-from polyonym.resolution.within_document.document_entities import DocumentName, Unit, UnitKey
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentEntityKey, DocumentName
 
 NONE = Constraints()
 
 
-def unit(document: str, *forms: str, qid: str | None = None, registry: str | None = None, likely: str | None = None) -> Unit:
+def unit(document: str, *forms: str, qid: str | None = None, registry: str | None = None, likely: str | None = None) -> DocumentEntity:
     """A unit from raw names with labels and rules ("Barack Obama/PERSON", "Obama/PERSON*2/surname"), the head first."""
     names = []
     head = ""
@@ -28,20 +28,20 @@ def unit(document: str, *forms: str, qid: str | None = None, registry: str | Non
         name = normalise(raw, label == "PERSON")
         head = head or name
         names.append(DocumentName(document, name, head, {raw: int(times or 1)}, {label: int(times or 1)}, rule, ((0, len(raw)),)))
-    return Unit(document, head, tuple(sorted(names, key=lambda n: n.name)), qid, registry, likely)
+    return DocumentEntity(document, head, tuple(sorted(names, key=lambda n: n.name)), qid, registry, likely)
 
 
 def no_context(document: str) -> frozenset[str]:
     return frozenset()
 
 
-def clusters(units: list[Unit], constraints: Constraints = NONE, **options: object) -> list[set[str]]:
+def clusters(units: list[DocumentEntity], constraints: Constraints = NONE, **options: object) -> list[set[str]]:
     """The documents of each cluster."""
     options.setdefault("context", no_context)
     return sorted(({d for d, _ in c.units} for c in solve(units, constraints, **options).clusters), key=sorted)  # type: ignore[arg-type]
 
 
-def one_each(*forms: str) -> list[Unit]:
+def one_each(*forms: str) -> list[DocumentEntity]:
     """Each form the only name of a document of its own: a, b, c …"""
     return [unit("abcdefgh"[i], form) for i, form in zip(count(), forms, strict=False)]
 
@@ -220,8 +220,8 @@ _SHORT = {"PERSON": "surname", "ORG": "short form", "GPE": "region", "NORP": "sp
 
 
 @st.composite
-def _units(draw: st.DrawFn) -> list[Unit]:
-    made: dict[UnitKey, Unit] = {}
+def _units(draw: st.DrawFn) -> list[DocumentEntity]:
+    made: dict[DocumentEntityKey, DocumentEntity] = {}
     for _ in range(draw(st.integers(2, 14))):
         document = draw(st.sampled_from("abcdef"))
         head = draw(st.sampled_from(_NAMES))
@@ -238,7 +238,7 @@ def _units(draw: st.DrawFn) -> list[Unit]:
 
 
 @st.composite
-def _problems(draw: st.DrawFn) -> tuple[list[Unit], Constraints]:
+def _problems(draw: st.DrawFn) -> tuple[list[DocumentEntity], Constraints]:
     units = draw(_units())
     pairs = st.tuples(st.sampled_from([u.key for u in units]), st.sampled_from([u.key for u in units]))
     chosen = draw(st.lists(pairs.filter(lambda p: p[0] != p[1]), max_size=4))
@@ -256,7 +256,7 @@ def key_of(solution: Solution) -> tuple[object, ...]:
 
 @given(_problems(), st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_order_does_not_matter(problem: tuple[list[Unit], Constraints], random: Random, demonyms: bool) -> None:
+def test_order_does_not_matter(problem: tuple[list[DocumentEntity], Constraints], random: Random, demonyms: bool) -> None:
     units, constraints = problem
     expected = key_of(solve(units, constraints, by_name, demonyms))
     shuffled = list(units)
@@ -266,7 +266,7 @@ def test_order_does_not_matter(problem: tuple[list[Unit], Constraints], random: 
 
 @given(_problems(), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_the_whole_is_the_union_of_its_blocks(problem: tuple[list[Unit], Constraints], demonyms: bool) -> None:
+def test_the_whole_is_the_union_of_its_blocks(problem: tuple[list[DocumentEntity], Constraints], demonyms: bool) -> None:
     units, constraints = problem
     whole = solve(units, constraints, by_name, demonyms)
     parts = [solve(b, constraints, by_name, demonyms) for b in blocks(units, constraints.same, demonyms)]
@@ -275,7 +275,7 @@ def test_the_whole_is_the_union_of_its_blocks(problem: tuple[list[Unit], Constra
 
 @given(_problems())
 @settings(max_examples=150, deadline=None)
-def test_constraints_hold_against_every_chain(problem: tuple[list[Unit], Constraints]) -> None:
+def test_constraints_hold_against_every_chain(problem: tuple[list[DocumentEntity], Constraints]) -> None:
     units, constraints = problem
     by_key = {u.key: u for u in units}
     solution = solve(units, constraints, by_name)
@@ -292,7 +292,7 @@ def test_constraints_hold_against_every_chain(problem: tuple[list[Unit], Constra
 
 @given(_problems())
 @settings(max_examples=80, deadline=None)
-def test_the_closure_of_a_change_is_whole_blocks(problem: tuple[list[Unit], Constraints]) -> None:
+def test_the_closure_of_a_change_is_whole_blocks(problem: tuple[list[DocumentEntity], Constraints]) -> None:
     units, constraints = problem
     keys = {u.key: block_keys(u) for u in units}
     for number, pair in enumerate(sorted(constraints.same)):

@@ -16,7 +16,7 @@ from polyonym.resolution.judgements.contradictions import Contradiction, contrad
 from polyonym.resolution.judgements.judgements import Judgement, Reference
 from polyonym.resolution.judgements.splits import with_splits
 from polyonym.resolution.linking.links import Link
-from polyonym.resolution.within_document.document_entities import DocumentName, Unit
+from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentName
 from polyonym.resolution.within_document.document_names import MentionName
 
 anyhow = settings(deadline=None)
@@ -43,9 +43,9 @@ def split(name: str, *mentions: tuple[str, int]) -> Judgement:
     return Judgement("split", ref(name), tuple(Reference(name, d, o) for d, o in mentions))
 
 
-def unit(document: str, *names: str, item: str | None = None) -> Unit:
+def unit(document: str, *names: str, item: str | None = None) -> DocumentEntity:
     rows = tuple(DocumentName(document, n, names[0], {n: 1}, {"ORG": 1}) for n in sorted(names))
-    return Unit(document, names[0], rows, item)
+    return DocumentEntity(document, names[0], rows, item)
 
 
 # Contradictions

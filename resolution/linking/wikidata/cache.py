@@ -70,9 +70,9 @@ def load_redirects(connection: Connection, ids: Collection[str]) -> dict[str, st
     todo = sorted(ids)
     while todo:
         rows = select_where_in(connection, select(redirects_table), redirects_table.c.source, todo)
-        found = {r.source: r.target for r in rows if r.source not in steps}
-        steps.update(found)
-        todo = sorted(set(found.values()))
+        targets = {r.source: r.target for r in rows if r.source not in steps}
+        steps.update(targets)
+        todo = sorted(set(targets.values()))
     ends = {}
     for id in sorted(ids):
         seen, end = {id}, id

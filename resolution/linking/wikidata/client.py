@@ -217,8 +217,8 @@ class Wikidata:
                     wikidata_cache.forget_pending(connection, [name for name in names if round.complete(name)])
                 without |= answer.failed
         for name in names if without else ():
-            if found := [without[id] for id in round.lacking(name) if id in without]:
-                reasons[name] = found[0]
+            if missing := [without[id] for id in round.lacking(name) if id in without]:
+                reasons[name] = missing[0]
                 failed[name] = failed.get(name, 0) + 1
 
     def candidates(self, names: Sequence[str]) -> dict[str, list[Candidate]]:
@@ -239,13 +239,13 @@ class Wikidata:
         }
         result = {}
         for name in names:
-            found: dict[str, Candidate] = {}
+            by_id: dict[str, Candidate] = {}
             for hit in answers.get(key_of(name), ()):
                 item = items.get(redirects.get(hit.id, hit.id))
                 candidate = _candidate(name, item, hit) if item else None
                 if candidate:
-                    found[candidate.item.id] = min(candidate, found.get(candidate.item.id, candidate), key=_rank)
-            result[name] = sorted(found.values(), key=_rank)
+                    by_id[candidate.item.id] = min(candidate, by_id.get(candidate.item.id, candidate), key=_rank)
+            result[name] = sorted(by_id.values(), key=_rank)
         return result
 
     def answers_digest(self, names: Collection[str]) -> dict[str, str]:
@@ -320,7 +320,7 @@ class _Round:
     def learn(self, connection: Connection, hits: dict[str, tuple[Hit, ...]]) -> None:
         """Take in searches, and see which of their items are in the cache and fresh."""
         self.hits.update(hits)
-        ids = {hit.id for found in hits.values() for hit in found}
+        ids = {hit.id for of_name in hits.values() for hit in of_name}
         self._ends.update(wikidata_cache.load_redirects(connection, ids))
         self._fresh |= wikidata_cache.fresh_items(connection, {self._ends.get(id, id) for id in ids}, self._languages, self._since)
 

@@ -119,13 +119,13 @@ def read_dump(dump: Path, kb_path: Path, choice: DumpChoice, progress: Progress 
     return spool.summary
 
 
-def _nothing_kept(dump: Path, found: DumpSummary) -> str:
-    if found.lines == found.malformed:
-        why = (
-            f"{dump} holds no entity of Wikidata{f' ({found.examples[0]})' if found.examples else ''}. Give a JSON dump, one entity a line"
-        )
+def _nothing_kept(dump: Path, summary: DumpSummary) -> str:
+    if summary.lines == summary.malformed:
+        why = f"{dump} holds no entity of Wikidata{f' ({summary.examples[0]})' if summary.examples else ''}. Give a JSON dump, one entity a line"
     else:
-        why = f"None of the {found.lines - found.malformed:,} entities of {dump} is wanted. Choose other languages, classes or sitelinks"
+        why = (
+            f"None of the {summary.lines - summary.malformed:,} entities of {dump} is wanted. Choose other languages, classes or sitelinks"
+        )
     return f"{why}. The knowledge base is as it was."
 
 
@@ -165,12 +165,12 @@ class Taxonomy:
 
     def levels(self, qid: str) -> tuple[tuple[str, ...], ...]:
         """The class itself, its superclasses, theirs, and so on, each class once, sorted within a level."""
-        found, level, seen = [], [int(qid[1:])], {int(qid[1:])}
+        classes, level, seen = [], [int(qid[1:])], {int(qid[1:])}
         while level:
-            found.append(tuple(f"Q{number}" for number in level))
+            classes.append(tuple(f"Q{number}" for number in level))
             level = sorted({above for number in level for above in self._parents.get(number, ())} - seen)
             seen.update(level)
-        return tuple(found)
+        return tuple(classes)
 
     def _types_of(self, qid: str) -> tuple[str, ...]:
         return next((types for level in self._levels(qid) if (types := types_of(level))), ())
@@ -194,8 +194,8 @@ def read_subclasses(path: Path) -> dict[int, tuple[int, ...]]:
     try:
         with path.open("rb") as raw:
             for line in _decompressed(raw):
-                if found := pair.search(line):
-                    below, above = int(found.group(1)), int(found.group(2))
+                if match := pair.search(line):
+                    below, above = int(match.group(1)), int(match.group(2))
                     if above not in parents.get(below, ()):
                         parents[below] = (*parents.get(below, ()), above)
     except (OSError, EOFError, zlib.error) as error:

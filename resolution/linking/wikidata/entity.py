@@ -151,11 +151,11 @@ def dropped_classes() -> frozenset[str]:
 
 def _tickers(claims: Claims) -> list[str]:
     # Almost all tickers stand as a qualifier of the stock exchange on which the share is listed.
-    found = list(_values(claims.ticker))
+    symbols = list(_values(claims.ticker))
     for statement in claims.stock_exchange:
         if statement.rank != "deprecated" and isinstance(statement.qualifiers, Qualifiers):
-            found += [snak.datavalue.value for snak in statement.qualifiers.ticker if snak.datavalue]
-    return [value for value in found if isinstance(value, str)]
+            symbols += [snak.datavalue.value for snak in statement.qualifiers.ticker if snak.datavalue]
+    return [value for value in symbols if isinstance(value, str)]
 
 
 def _values(statements: Sequence[Statement]) -> Iterator[Any]:

@@ -31,7 +31,7 @@ class Token:
 
 def model_name(pipeline: str) -> str:
     """Under what name a pipeline's parses are kept (see polyonym.ingest.store.model_outputs). Raises WrongUse when it is not installed."""
-    return f"parse:{fingerprint.of_code('ingest/parses.py')}:{pipeline_version(pipeline)}"
+    return f"parse:{fingerprint.of_code('ingest/mentions/parses.py')}:{pipeline_version(pipeline)}"
 
 
 def parse(nlp: Language, sentences: Sequence[str]) -> list[bytes]:

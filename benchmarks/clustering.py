@@ -69,7 +69,7 @@ def read(name: str, folder: Path, half: str) -> tuple[list[dict[str, Any]], dict
 def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demonyms: bool = False) -> dict[tuple[str, int, int], str]:
     """Each mention's node, by mentions → group → solve."""
     texts = {d["doc_id"]: d["text"] for d in gold}
-    units: list[DocumentEntity] = []
+    document_entities: list[DocumentEntity] = []
     name_of: dict[tuple[str, int, int], tuple[str, str]] = {}
     head_of: dict[tuple[str, str], str] = {}
     for d in gold:
@@ -80,7 +80,7 @@ def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demo
         for r in rows:
             name_of[r.document, r.start, r.end] = (r.document, r.name)
         heads = sorted({n.group for n in names})
-        units += [DocumentEntity(d["doc_id"], head, tuple(n for n in names if n.group == head)) for head in heads]
+        document_entities += [DocumentEntity(d["doc_id"], head, tuple(n for n in names if n.group == head)) for head in heads]
     words: dict[str, frozenset[str]] = {}
 
     def context(document: str) -> frozenset[str]:
@@ -88,7 +88,11 @@ def resolve(gold: list[dict[str, Any]], mentions: dict[str, list[Mention]], demo
             words[document] = content_words(texts[document])
         return words[document]
 
-    node = {key: str(i) for i, c in enumerate(solve(units, Constraints(), context, demonyms).clusters) for key in c.units}
+    node = {
+        key: str(i)
+        for i, c in enumerate(solve(document_entities, Constraints(), context, demonyms).clusters)
+        for key in c.document_entities
+    }
     return {span: node[d, head_of[d, n]] for span, (d, n) in name_of.items()}
 
 

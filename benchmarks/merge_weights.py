@@ -59,26 +59,26 @@ class Pair:
 
 
 class Home:
-    """The units of a home, by document and name."""
+    """The within-document entities of a home, by document and name."""
 
     def __init__(self, path: Path, known: Bearers):
         self.known = known
         with create_engine(f"sqlite:///{path / 'state.db'}").connect() as connection:
-            self.units = sorted(load_document_entities(connection, None), key=lambda u: u.key)
+            self.document_entities = sorted(load_document_entities(connection, None), key=lambda u: u.key)
             self.names = {(m.document, m.start, m.end): m.name for m in document_names.load_mentions(connection)}
             self.mentions = defaultdict(list)
             for m in mentions.load(connection):
                 self.mentions[m.document].append(m)
-        self.unit_of = {(u.document, n.name): u for u in self.units for n in u.names}
+        self.unit_of = {(u.document, n.name): u for u in self.document_entities for n in u.names}
         self.sides: dict[tuple[str, str], Side] = {}
 
-    def unit(self, document: str, start: int, end: int) -> DocumentEntity | None:
+    def document_entity(self, document: str, start: int, end: int) -> DocumentEntity | None:
         return self.unit_of.get((document, self.names.get((document, start, end), "")))
 
-    def side(self, unit: DocumentEntity) -> Side:
-        if unit.key not in self.sides:
-            self.sides[unit.key] = side(unit, firm_type(unit))
-        return self.sides[unit.key]
+    def side(self, document_entity: DocumentEntity) -> Side:
+        if document_entity.key not in self.sides:
+            self.sides[document_entity.key] = side(document_entity, firm_type(document_entity))
+        return self.sides[document_entity.key]
 
     def pair(self, source: str, a: DocumentEntity, b: DocumentEntity, same: bool, fitted: bool) -> Pair:
         return Pair(source, a.head, between(a.head, self.known(a.head), self.side(a), self.side(b)), same, fitted)
@@ -96,9 +96,9 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def of_gold(home: Home, gold: Path) -> Iterator[Pair]:
-    """Pairs of units of one head, by the gold key of most of their mentions."""
+    """Pairs of within-document entities of one head, by the gold key of most of their mentions."""
     docs = [json.loads(line) for line in gold.open(encoding="utf-8")]
-    place = {u.document.split("/", 1)[1]: u.document for u in home.units}
+    place = {u.document.split("/", 1)[1]: u.document for u in home.document_entities}
     keys: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     odd = set()
     for number, d in enumerate(docs):
@@ -109,15 +109,15 @@ def of_gold(home: Home, gold: Path) -> Iterator[Pair]:
             odd.add(document)
         spans = {trimmed(d["text"], m.start, m.end): m for m in home.mentions[document]}
         for g in d["mentions"]:
-            if (m := spans.get(trimmed(d["text"], g["start"], g["end"]))) and (u := home.unit(document, m.start, m.end)):
+            if (m := spans.get(trimmed(d["text"], g["start"], g["end"]))) and (u := home.document_entity(document, m.start, m.end)):
                 keys[u.key][g["qid"]] += 1
     by_head: dict[str, list[DocumentEntity]] = defaultdict(list)
-    for u in home.units:
+    for u in home.document_entities:
         if u.key in keys:
             by_head[u.head].append(u)
-    for head, units in sorted(by_head.items()):
+    for head, document_entities in sorted(by_head.items()):
         for fitted in (True, False):
-            mine = [u for u in units if (u.document in odd) == fitted]
+            mine = [u for u in document_entities if (u.document in odd) == fitted]
             pairs = [(a, b) for i, a in enumerate(mine) for b in mine[i + 1 :]]
             for a, b in Random(head).sample(pairs, min(len(pairs), MOST_OF_A_NAME)):
                 one, other = (max(keys[u.key], key=lambda k: (keys[u.key][k], k)) for u in (a, b))
@@ -132,7 +132,7 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
 
     with gzip.open(corpus, "rt", encoding="utf-8") as lines:
         passages = {str(d["id"]): d for d in map(json.loads, lines)}
-    place = {u.document.rsplit("/", 1)[1]: u.document for u in home.units}
+    place = {u.document.rsplit("/", 1)[1]: u.document for u in home.document_entities}
     subjects: dict[str, DocumentEntity] = {}
     for key, d in passages.items():
         title = re.sub(r"\s*\([^)]*\)$", "", d["title"]).split(",")[0].strip()
@@ -140,7 +140,7 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
             if m.start > 160:
                 break
             if norm(re.sub(r"^(?:the|a|an)\s+", "", m.text, flags=re.IGNORECASE)) == norm(title):
-                if (u := home.unit(m.document, m.start, m.end)) and "may refer to" not in d["text"][:200]:
+                if (u := home.document_entity(m.document, m.start, m.end)) and "may refer to" not in d["text"][:200]:
                     subjects[key] = u
                 break
     by_head: dict[str, list[str]] = defaultdict(list)
@@ -159,7 +159,7 @@ def of_passages(home: Home, corpus: Path, same: Path) -> Iterator[Pair]:
         from_ = place.get(p["from"])
         target = subjects.get(p["to"])
         named = [m for m in home.mentions.get(from_ or "", ()) if norm(m.text) == norm(p["name"])]
-        u = home.unit(from_, named[0].start, named[0].end) if named and from_ else None
+        u = home.document_entity(from_, named[0].start, named[0].end) if named and from_ else None
         if u is None or target is None:
             continue
         made += 1
@@ -275,8 +275,12 @@ def main() -> None:
         source = part(arguments.data, arguments.work, name, "all") if name in GOLD else arguments.data / "corpora" / CORPORA[name][0]
         if not (home / "state.db").exists():
             ingest(source, base, home)
-        units = Home(home, known)
-        pairs += of_gold(units, source) if name in GOLD else of_passages(units, source, arguments.data / "gold" / CORPORA[name][1])
+        document_entities = Home(home, known)
+        pairs += (
+            of_gold(document_entities, source)
+            if name in GOLD
+            else of_passages(document_entities, source, arguments.data / "gold" / CORPORA[name][1])
+        )
     # What a name is in its own script leaves no doubt, and stands in few of these texts.
     pairs += [Pair("made", "", {f"written {o}": 1.0}, o == "shared", True) for o in ("shared", "differs") for _ in range(30)]
     fitted = [replace(p, weight=DEARER) if not p.same and p.source == "passages" else p for p in pairs if p.fitted]

@@ -79,8 +79,8 @@ class Names:
         )
 
 
-def units(count: int, seed: int = 1) -> Iterator[DocumentEntity]:
-    """Units until `count` distinct normalised names have come up. Each thing is named in one to a few documents, fifteen units a document."""
+def document_entities(count: int, seed: int = 1) -> Iterator[DocumentEntity]:
+    """Within-document entities until `count` distinct normalised names have come up. Each thing is named in one to a few documents, fifteen within-document entities a document."""
     source = Names(seed)
     seen: set[str] = set()
     made = 0
@@ -103,7 +103,7 @@ def units(count: int, seed: int = 1) -> Iterator[DocumentEntity]:
 
 
 def distinct(found: Iterator[DocumentEntity]) -> list[DocumentEntity]:
-    """One unit for each key: a document names a thing once."""
+    """One within-document entity for each key: a document names a thing once."""
     return list({u.key: u for u in found}.values())
 
 
@@ -121,7 +121,7 @@ def main() -> None:
     sizes = [int(a) for a in sys.argv[1:]] or [62_500, 125_000, 250_000, 500_000, 1_000_000]
     times: list[tuple[int, float]] = []
     for size in sizes:
-        found = distinct(units(size))
+        found = distinct(document_entities(size))
         start, cpu = time.perf_counter(), time.process_time()
         solution = solve(found, Constraints(), context)
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu

@@ -14,7 +14,7 @@ from polyonym.ingest.store.tables import Json, delete_where_in, insert_rows, met
 
 
 class MergeVerdict(StrEnum):
-    """On what grounds units of different documents were joined, the strongest first. Values are stored: none may be changed."""
+    """On what grounds within-document entities of different documents were joined, the strongest first. Values are stored: none may be changed."""
 
     JUDGED_SAME = "judged the same"
     SAME_ITEM = "same Wikidata item"

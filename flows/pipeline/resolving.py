@@ -129,4 +129,4 @@ def resolve_batch(run: Run, batch: Batch) -> int:
             *(Change("link-lost", i, q) for i, q in result.links_lost),
         ]
         history.record(connection, run.number, changes)
-    return result.units
+    return result.document_entities

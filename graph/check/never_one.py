@@ -16,31 +16,45 @@ from polyonym.resolution.within_document.document_entities import DocumentEntity
 def wrongly_one(connection: Connection) -> Iterator[Finding]:
     """Promise 4, for every entity: its Wikidata ids, its registry ids, its types, and what people have judged different."""
     of = {(m.document, m.name): m.entity_id for m in load_memberships(connection)}
-    units: dict[str, list[DocumentEntity]] = {}
+    document_entities: dict[str, list[DocumentEntity]] = {}
     everything = []
-    for unit in load_document_entities(connection, None):
-        everything.append(unit)
-        for entity in sorted({of[name.document, name.name] for name in unit.names if (name.document, name.name) in of}):
-            units.setdefault(entity, []).append(unit)
-    yield from findings("state", "entities of several Wikidata ids", (e for e in sorted(units) if len(_wikidata(units[e])) > 1), False)
-    registered = (e for e in sorted(units) if len({u.registry_id for u in units[e] if u.registry_id}) > 1 and not _same_item(units[e]))
+    for document_entity in load_document_entities(connection, None):
+        everything.append(document_entity)
+        for entity in sorted({of[name.document, name.name] for name in document_entity.names if (name.document, name.name) in of}):
+            document_entities.setdefault(entity, []).append(document_entity)
+    yield from findings(
+        "state",
+        "entities of several Wikidata ids",
+        (e for e in sorted(document_entities) if len(_wikidata(document_entities[e])) > 1),
+        False,
+    )
+    registered = (
+        e
+        for e in sorted(document_entities)
+        if len({u.registry_id for u in document_entities[e] if u.registry_id}) > 1 and not _same_item(document_entities[e])
+    )
     yield from findings("state", "entities of several registry ids", registered, False)
-    yield from findings("state", "entities of types that cannot go together", (e for e in sorted(units) if _types_clash(units[e])), False)
+    yield from findings(
+        "state",
+        "entities of types that cannot go together",
+        (e for e in sorted(document_entities) if _types_clash(document_entities[e])),
+        False,
+    )
     apart = judgements.constraints(judgements.load(connection), everything).different
-    owners = {unit.key: of.get((unit.document, unit.head)) for unit in everything}
+    owners = {document_entity.key: of.get((document_entity.document, document_entity.head)) for document_entity in everything}
     torn = sorted({str(owners[a]) for a, b in apart if owners[a] is not None and owners[a] == owners[b]})
     yield from findings("state", "entities of names that were judged different", torn, False)
 
 
-def _wikidata(units: Iterable[DocumentEntity]) -> set[str]:
-    return {u.wikidata_id for u in units if u.wikidata_id}
+def _wikidata(document_entities: Iterable[DocumentEntity]) -> set[str]:
+    return {u.wikidata_id for u in document_entities if u.wikidata_id}
 
 
-def _same_item(units: Iterable[DocumentEntity]) -> bool:
+def _same_item(document_entities: Iterable[DocumentEntity]) -> bool:
     """Whether all that have a registry id have one and the same Wikidata id as well."""
-    return len({u.wikidata_id or u.registry_id for u in units if u.registry_id}) == 1
+    return len({u.wikidata_id or u.registry_id for u in document_entities if u.registry_id}) == 1
 
 
-def _types_clash(units: Iterable[DocumentEntity]) -> bool:
-    types = sorted({firm_type(u) for u in units})
+def _types_clash(document_entities: Iterable[DocumentEntity]) -> bool:
+    types = sorted({firm_type(u) for u in document_entities})
     return any(not compatible(a, b) for a in types for b in types)

@@ -1,4 +1,4 @@
-"""Under which block keys each unit stood when it was last solved: how a change finds the blocks that it touches."""
+"""Under which block keys each within-document entity stood when it was last solved: how a change finds the blocks that it touches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,30 +20,30 @@ unit_keys = Table(
 
 
 def replace(connection: Connection, documents: Sequence[str], keys: Mapping[DocumentEntityKey, Iterable[str]]) -> None:
-    """Put the keys of these documents' units in place of the ones before."""
+    """Put the keys of these documents' within-document entities in place of the ones before."""
     delete_where_in(connection, unit_keys.c.document, documents)
     insert_rows(connection, unit_keys, ({"document": d, "head": h, "key": k} for (d, h), of_unit in keys.items() for k in sorted(of_unit)))
 
 
 def keys_of_documents(connection: Connection, documents: Sequence[str]) -> dict[DocumentEntityKey, set[str]]:
-    """The stored keys of all units of these documents."""
+    """The stored keys of all within-document entities of these documents."""
     return _grouped(select_where_in(connection, select(unit_keys), unit_keys.c.document, documents))
 
 
-def keys_of_document_entities(connection: Connection, units: Sequence[DocumentEntityKey]) -> dict[DocumentEntityKey, set[str]]:
-    """The stored keys of these units; what was never stored is left out."""
+def keys_of_document_entities(connection: Connection, document_entities: Sequence[DocumentEntityKey]) -> dict[DocumentEntityKey, set[str]]:
+    """The stored keys of these within-document entities; what was never stored is left out."""
     stored: dict[DocumentEntityKey, set[str]] = {}
-    for batch in batched(sorted(units), 500):
+    for batch in batched(sorted(document_entities), 500):
         u = unit_keys.c
         # Rows of other pairs come along and are dropped: SQLite finds documents by its index, but pairs only by reading everything.
         statement = select(unit_keys).where(u.document.in_({d for d, _ in batch}), u.head.in_({h for _, h in batch}))
         of_batch = _grouped(connection.execute(statement))
-        stored |= {unit: of_batch[unit] for unit in batch if unit in of_batch}
+        stored |= {document_entity: of_batch[document_entity] for document_entity in batch if document_entity in of_batch}
     return stored
 
 
 def document_entities_under(connection: Connection, keys: Sequence[str]) -> dict[str, list[DocumentEntityKey]]:
-    """For each of these keys, the units that stand under it."""
+    """For each of these keys, the within-document entities that stand under it."""
     by_key: dict[str, list[DocumentEntityKey]] = {}
     for document, head, key in select_where_in(connection, select(unit_keys), unit_keys.c.key, keys):
         by_key.setdefault(key, []).append((document, head))
@@ -51,7 +51,7 @@ def document_entities_under(connection: Connection, keys: Sequence[str]) -> dict
 
 
 def known_documents(connection: Connection) -> set[str]:
-    """The documents that have units in the index."""
+    """The documents that have within-document entities in the index."""
     return set(connection.execute(select(unit_keys.c.document).distinct()).scalars())
 
 

@@ -1,8 +1,8 @@
-"""Blocks: which units of different documents may meet at all. Two units without a shared key, by however many steps, never do.
+"""Blocks: which within-document entities of different documents may meet at all. Two within-document entities without a shared key, by however many steps, never do.
 
-A key is a string. Most keys join all units that carry them. A key that starts with `~` gathers spellings that might be slips
-of one name; there only units whose heads really differ by a slip meet, so that one slip does not drag a whole neighbourhood in. In
-the same way only units of names that are alike meet under a key that starts with `?`, an item that both may be linked to.
+A key is a string. Most keys join all within-document entities that carry them. A key that starts with `~` gathers spellings that may be
+typo variants of one name: under it only those meet whose canonical names really differ by one typo, so that a block stays small. Under a
+key that starts with `?`, an item that several may be linked to, only those meet whose names are alike.
 """
 
 from collections import defaultdict
@@ -17,20 +17,24 @@ from polyonym.resolution.names.tables import places, squash
 from polyonym.resolution.within_document.definitions import DEFINED, DEFINITION
 from polyonym.resolution.within_document.document_entities import DocumentEntity, DocumentEntityKey
 
-# Names of a unit that mean something outside their document. A given name or "the Court" does not.
+# Names of a within-document entity that mean something outside their document. A given name or "the Court" does not.
 _LOCAL_RULES = frozenset({DEFINITION, "given name", "generic head", "plural", "address"})
 
 
-def linking_names(unit: DocumentEntity) -> list[str]:
-    """The unit's names under which other documents may know the same thing, the head first."""
-    rest = (n.name for n in unit.names if n.name != unit.head and n.rule not in _LOCAL_RULES and not is_generic(n.name))
-    return [unit.head, *sorted(rest)]
+def linking_names(document_entity: DocumentEntity) -> list[str]:
+    """The within-document entity's names under which other documents may know the same thing, the head first."""
+    rest = (
+        n.name for n in document_entity.names if n.name != document_entity.head and n.rule not in _LOCAL_RULES and not is_generic(n.name)
+    )
+    return [document_entity.head, *sorted(rest)]
 
 
-def people_of(unit: DocumentEntity) -> str:
+def people_of(document_entity: DocumentEntity) -> str:
     """The singular of a name that most of its labels take for a people's or a faith's ("hindus" to "hindu"); else ""."""
-    labels = unit.labels
-    return unit.head.removesuffix("s") if labels.get("NORP", 0) * 2 > sum(labels.values()) and len(unit.head) > 4 else ""
+    labels = document_entity.labels
+    return (
+        document_entity.head.removesuffix("s") if labels.get("NORP", 0) * 2 > sum(labels.values()) and len(document_entity.head) > 4 else ""
+    )
 
 
 def word_key(head: str) -> str:
@@ -63,29 +67,29 @@ def without_country(head: str) -> str:
     return ""
 
 
-def block_keys(unit: DocumentEntity, demonyms: bool = False) -> frozenset[str]:
-    """The unit's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
-    if is_generic(unit.head) or any(n.rule == DEFINED and n.name == unit.head for n in unit.names):
-        return frozenset({f"only:{unit.document}\x1f{unit.head}"})
-    keys = {f"name:{n}" for n in [*linking_names(unit), unit.surname, without_country(unit.head)] if n}
-    tokens = unit.head.split()
+def block_keys(document_entity: DocumentEntity, demonyms: bool = False) -> frozenset[str]:
+    """The within-document entity's keys. With `demonyms`, a people's name meets its country ("german", "germany")."""
+    if is_generic(document_entity.head) or any(n.rule == DEFINED and n.name == document_entity.head for n in document_entity.names):
+        return frozenset({f"only:{document_entity.document}\x1f{document_entity.head}"})
+    keys = {f"name:{n}" for n in [*linking_names(document_entity), document_entity.surname, without_country(document_entity.head)] if n}
+    tokens = document_entity.head.split()
     if len(tokens) > 1:
-        keys.add("spelling:" + squash(unit.head))
-        keys.add("words:" + word_key(unit.head))
-    if unit.wikidata_id:
-        keys.add("wikidata:" + unit.wikidata_id)
-    if unit.item:
-        keys.add("?" + unit.item)
-    if unit.registry_id:
-        keys.add("registry:" + unit.registry_id)
-    keys.update("address:" + address for address in unit.addresses)
-    if people := people_of(unit):
+        keys.add("spelling:" + squash(document_entity.head))
+        keys.add("words:" + word_key(document_entity.head))
+    if document_entity.wikidata_id:
+        keys.add("wikidata:" + document_entity.wikidata_id)
+    if document_entity.item:
+        keys.add("?" + document_entity.item)
+    if document_entity.registry_id:
+        keys.add("registry:" + document_entity.registry_id)
+    keys.update("address:" + address for address in document_entity.addresses)
+    if people := people_of(document_entity):
         keys.add("people:" + people)
-    if demonyms and (country := demonym_of(unit.head)):
+    if demonyms and (country := demonym_of(document_entity.head)):
         keys.add("name:" + country)
-    if "," in unit.head:
-        keys.add("name:" + unit.head.partition(",")[0])
-    return frozenset(keys) | slip_keys(unit.head)
+    if "," in document_entity.head:
+        keys.add("name:" + document_entity.head.partition(",")[0])
+    return frozenset(keys) | slip_keys(document_entity.head)
 
 
 @lru_cache(maxsize=100_000)
@@ -109,7 +113,7 @@ _VERIFIED = ("~", "?")
 
 
 def _meet(key: str, a: str, b: str) -> bool:
-    """Whether units of two heads meet under a key that asks for more than that both have it."""
+    """Whether within-document entities of two heads meet under a key that asks for more than that both have it."""
     return is_typo_variant(a, b) if key.startswith("~") else alike(a, b)
 
 
@@ -118,19 +122,19 @@ def closure(
     document_entities_of: Callable[[Sequence[str]], Mapping[str, Sequence[DocumentEntityKey]]],
     keys_of: Callable[[Sequence[DocumentEntityKey]], Mapping[DocumentEntityKey, Iterable[str]]],
 ) -> frozenset[DocumentEntityKey]:
-    """All units of the blocks that any of the `changed` keys touches.
+    """All within-document entities of the blocks that any of the `changed` keys touches.
 
-    `changed` holds the keys of changed units, those from before the change and those from after it. `document_entities_of` answers, for keys,
-    which units carry them; `keys_of`, for units, which keys they carry.
+    `changed` holds the keys of changed within-document entities, those from before the change and those from after it. `document_entities_of` answers, for keys,
+    which within-document entities carry them; `keys_of`, for within-document entities, which keys they carry.
     """
     seen_keys = set(changed)
     holders: dict[str, list[DocumentEntityKey]] = defaultdict(list)
-    units: set[DocumentEntityKey] = set()
-    # A changed unit may be gone: through such keys every unit that carries them counts as touched, verified or not.
+    document_entities: set[DocumentEntityKey] = set()
+    # A changed within-document entity may be gone: through such keys every within-document entity that carries them counts as touched, verified or not.
     wanted = sorted(seen_keys)
     fresh = {u for under_key in document_entities_of(wanted).values() for u in under_key}
     while fresh:
-        units |= fresh
+        document_entities |= fresh
         keys_of_fresh = keys_of(sorted(fresh))
         keys = {k for ks in keys_of_fresh.values() for k in ks}
         found_of = document_entities_of(sorted(keys - seen_keys))
@@ -138,31 +142,31 @@ def closure(
         for key in sorted(found_of):
             holders[key] = sorted(set(holders[key]) | set(found_of[key]))
         reached: set[DocumentEntityKey] = set()
-        for unit in fresh:
-            for key in keys_of_fresh.get(unit, ()):
+        for document_entity in fresh:
+            for key in keys_of_fresh.get(document_entity, ()):
                 if key.startswith(_VERIFIED):
-                    reached.update(u for u in holders[key] if u not in units and _meet(key, u[1], unit[1]))
+                    reached.update(u for u in holders[key] if u not in document_entities and _meet(key, u[1], document_entity[1]))
                 else:
                     reached.update(holders[key])
-        fresh = reached - units
-    return frozenset(units)
+        fresh = reached - document_entities
+    return frozenset(document_entities)
 
 
 def blocks(
-    units: Sequence[DocumentEntity], same: Iterable[tuple[DocumentEntityKey, DocumentEntityKey]] = (), demonyms: bool = False
+    document_entities: Sequence[DocumentEntity], same: Iterable[tuple[DocumentEntityKey, DocumentEntityKey]] = (), demonyms: bool = False
 ) -> list[list[DocumentEntity]]:
-    """The units cut into blocks, each sorted by unit key, in the order of their first unit. Near linear in the number of units."""
-    ordered = sorted(units, key=lambda u: u.key)
+    """The within-document entities cut into blocks, each sorted by within-document entity key, in the order of their first within-document entity. Near linear in the number of within-document entities."""
+    ordered = sorted(document_entities, key=lambda u: u.key)
     sets = DisjointSets(len(ordered))
     first: dict[str, int] = {}
     verified: dict[str, dict[str, int]] = {}  # the keys of several heads; few are
-    for i, unit in enumerate(ordered):
-        for key in block_keys(unit, demonyms):
+    for i, document_entity in enumerate(ordered):
+        for key in block_keys(document_entity, demonyms):
             j = first.setdefault(key, i)
             if not key.startswith(_VERIFIED):
                 sets.unite(j, i)
-            elif ordered[j].head != unit.head:
-                verified.setdefault(key, {ordered[j].head: j}).setdefault(unit.head, i)
+            elif ordered[j].head != document_entity.head:
+                verified.setdefault(key, {ordered[j].head: j}).setdefault(document_entity.head, i)
     for key, by_head in verified.items():
         heads = list(by_head.items())
         for n, (a, i) in enumerate(heads):
@@ -174,6 +178,6 @@ def blocks(
         if left in index and right in index:
             sets.unite(index[left], index[right])
     members: dict[int, list[DocumentEntity]] = {}
-    for i, unit in enumerate(ordered):
-        members.setdefault(sets.find(i), []).append(unit)
+    for i, document_entity in enumerate(ordered):
+        members.setdefault(sets.find(i), []).append(document_entity)
     return list(members.values())

@@ -7,13 +7,13 @@ from polyonym.resolution.names.normal_forms import normalise
 from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 
-def canonical_name(units: Iterable[DocumentEntity], short: Collection[str]) -> str:
+def canonical_name(document_entities: Iterable[DocumentEntity], short: Collection[str]) -> str:
     """The commonest name among the full ones (those not known to be short for another, `short`), ties to the longer, in its commonest
     spelling; capitals throughout only where nothing else is there, forms in the tables' own words first.
     """
     counts: Counter[str] = Counter()
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for u in units:
+    for u in document_entities:
         for n in u.names:
             full = n.name == u.head or all(m.name != u.head for m in u.names)
             if full:

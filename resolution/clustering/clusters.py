@@ -1,4 +1,4 @@
-"""Which units of different documents are one thing. Pure: the answer for a block depends on the units of that block alone.
+"""Which within-document entities of different documents are one thing. Pure: the answer for a block depends on the within-document entities of that block alone.
 
 Evidence is used best first: what people judged, confident links, equal names, variants of full names, likely links of names that are alike,
 short names and their owners.
@@ -41,9 +41,9 @@ from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 @dataclass(frozen=True)
 class Cluster:
-    """Units that are one thing."""
+    """Within-document entities that are one thing."""
 
-    units: tuple[tuple[str, str], ...]  # sorted unit keys (document, head)
+    document_entities: tuple[tuple[str, str], ...]  # sorted within-document entity keys (document, head)
     name: str
     type: str
     wikidata_id: str | None = None
@@ -71,17 +71,21 @@ DOMINANT = 2
 
 
 def solve(
-    units: Sequence[DocumentEntity], constraints: Constraints, context: Context, demonyms: bool = False, bearers: Bearers = nobody
+    document_entities: Sequence[DocumentEntity],
+    constraints: Constraints,
+    context: Context,
+    demonyms: bool = False,
+    bearers: Bearers = nobody,
 ) -> Solution:
-    """Clusters of the units of one or more whole blocks, and the decisions behind them.
+    """Clusters of the within-document entities of one or more whole blocks, and the decisions behind them.
 
     `context(document)` gives the content words of a document (see contexts.content_words); it is asked only where a short name
-    has several owners. `demonyms` unites a people's name with its country, `bearers` tells how many known things bear a name. The result does not depend on the order of `units`, and
+    has several owners. `demonyms` unites a people's name with its country, `bearers` tells how many known things bear a name. The result does not depend on the order of `document_entities`, and
     equals the union of the results for single blocks.
     """
     clusters: list[Cluster] = []
     decisions: list[Decision] = []
-    for block in blocks(units, sorted(constraints.same), demonyms):
+    for block in blocks(document_entities, sorted(constraints.same), demonyms):
         if len(block) == 1:
             clusters.append(_cluster(block, {block[0].wikidata_id} - {None}, {block[0].registry_id} - {None}, ()))
             continue
@@ -89,22 +93,24 @@ def solve(
         solver.solve()
         clusters += solver.clusters()
         decisions += solver.decisions
-    return Solution(sorted(clusters, key=lambda c: c.units), sorted(decisions, key=lambda d: (d.scope, d.kind, d.names, d.verdict)))
+    return Solution(
+        sorted(clusters, key=lambda c: c.document_entities), sorted(decisions, key=lambda d: (d.scope, d.kind, d.names, d.verdict))
+    )
 
 
-def firm_type(unit: DocumentEntity) -> str:
-    """The unit's type where its document leaves no doubt (PERSON or PLACE), else OTHER, which goes with everything.
+def firm_type(document_entity: DocumentEntity) -> str:
+    """The within-document entity's type where its document leaves no doubt (PERSON or PLACE), else OTHER, which goes with everything.
 
     A recogniser's single label is noise; a person's full name, or the same label again and again, is none.
     """
-    labels = unit.labels
+    labels = document_entity.labels
     total = sum(labels.values())
     types = {type_of(label) for label in labels}
     if len(types) > 1 or not types <= {"PERSON", "PLACE"}:
         return "OTHER"
     type_ = types.pop()
-    person, place = is_given_name(unit.head.split()[0]) or is_surname(unit.head), is_place_name(unit.head)
-    if type_ == "PERSON" and (unit.surname or (total > 2 and (person or not place))):
+    person, place = is_given_name(document_entity.head.split()[0]) or is_surname(document_entity.head), is_place_name(document_entity.head)
+    if type_ == "PERSON" and (document_entity.surname or (total > 2 and (person or not place))):
         return "PERSON"
     if type_ == "PLACE" and (place or (total > 2 and not person)):
         return "PLACE"
@@ -120,24 +126,24 @@ def _is_short(name: str) -> bool:
 class _Block:
     """One block while it is solved."""
 
-    def __init__(self, units: list[DocumentEntity], constraints: Constraints, context: Context, demonyms: bool, known: Bearers):
-        self.units = units
+    def __init__(self, document_entities: list[DocumentEntity], constraints: Constraints, context: Context, demonyms: bool, known: Bearers):
+        self.document_entities = document_entities
         self.context = context
         self.demonyms = demonyms
         self.known = known
-        self.partition = Partition(units, constraints, firm_type)
+        self.partition = Partition(document_entities, constraints, firm_type)
         self.decisions: list[Decision] = []
         self.weights = merge_weights()
-        self.doubtful: set[int] = set()  # units that may be several bearers'
+        self.doubtful: set[int] = set()  # within-document entities that may be several bearers'
         self.heads: dict[str, list[int]] = {}
-        for i, u in enumerate(units):
+        for i, u in enumerate(document_entities):
             self.heads.setdefault(u.head, []).append(i)
         self.owners = self._owners()
 
     def solve(self) -> None:
         for i, j in self.partition.judged_same:
             if self.partition.find(i) != self.partition.find(j) and self.partition.join(i, j):
-                self._decide("merge", self.units[i].head, [i, j], "judged the same", {})
+                self._decide("merge", self.document_entities[i].head, [i, j], "judged the same", {})
         self._same_entries()
         self._same_addresses()
         self.partition.heeds_what_is_said = True
@@ -159,24 +165,24 @@ class _Block:
         nothing of those who bear them elsewhere.
         """
         by_address: dict[str, list[int]] = {}
-        for i, u in enumerate(self.units):
+        for i, u in enumerate(self.document_entities):
             for address in u.addresses:
                 by_address.setdefault(address, []).append(i)
         for address, members in sorted(by_address.items()):
-            heads = {self.units[i].head for i in members}
+            heads = {self.document_entities[i].head for i in members}
             if len(members) == 1 or not may_be_one(heads):
                 continue
             self._join(min(heads, key=lambda h: (-len(h), h)), members, "same e-mail address", {"address": address})
             short = {h for h in heads if _is_short(h)}
             for head in sorted(short) if len(short) < len(heads) else ():
-                settled = {i for i in members if self.units[i].head == head}
+                settled = {i for i in members if self.document_entities[i].head == head}
                 self.heads[head] = [i for i in self.heads[head] if i not in settled]
         self.heads = {head: members for head, members in self.heads.items() if members}
 
     def _owners(self) -> dict[str, list[int]]:
-        """Short names, with the units of longer names that they are short for."""
+        """Short names, with the within-document entities of longer names that they are short for."""
         owners: dict[str, list[int]] = {}
-        for i, u in enumerate(self.units):
+        for i, u in enumerate(self.document_entities):
             names = {*linking_names(u)[1:], u.surname, u.head.partition(",")[0], without_country(u.head)} - {u.head, ""}
             for name in names:
                 owners.setdefault(name, []).append(i)
@@ -185,39 +191,39 @@ class _Block:
     def _same_entries(self) -> None:
         """What the registry knows as one: the user's word."""
         by_id: dict[str, list[int]] = {}
-        for i, u in enumerate(self.units):
+        for i, u in enumerate(self.document_entities):
             if u.registry_id:
                 by_id.setdefault(u.registry_id, []).append(i)
         for value, members in sorted(by_id.items()):
             if len(members) > 1:
-                self._join(self.units[members[0]].head, members, "same registry entry", {"registry_id": value})
+                self._join(self.document_entities[members[0]].head, members, "same registry entry", {"registry_id": value})
 
     def _same_items(self) -> None:
         """Names of one Wikidata item. Of several bearers of one name that are linked to it, the one that most documents speak of has it."""
         by_id: dict[str, dict[str, list[int]]] = {}
-        for i, u in enumerate(self.units):
+        for i, u in enumerate(self.document_entities):
             if value := u.wikidata_id:
                 by_id.setdefault(value, {}).setdefault(u.head, []).append(i)
         for value, heads in sorted(by_id.items()):
             chosen = [self._most_spoken_of(heads[h]) for h in sorted(heads)]
             if len(chosen) > 1:
                 self._join(
-                    self.units[chosen[0][0]].head,
+                    self.document_entities[chosen[0][0]].head,
                     sorted(i for joined in chosen for i in joined),
                     "same Wikidata item",
                     {"wikidata_id": value},
                 )
 
     def _most_spoken_of(self, members: Sequence[int]) -> list[int]:
-        """Those of these units that are in the largest of their clusters."""
+        """Those of these within-document entities that are in the largest of their clusters."""
         roots = self.partition.roots(members)
         best = max(roots, key=lambda r: (len(self.partition.cluster(r).members), -min(self.partition.cluster(r).members)))
         return [i for i in members if self.partition.find(i) == best]
 
     def _alike_of_one_item(self) -> None:
-        """Names that are alike, of units that may be linked to one item though none is surely: "ibm", "international business machines"."""
+        """Names that are alike, of within-document entities that may be linked to one item though none is surely: "ibm", "international business machines"."""
         by_item: dict[str, dict[str, int]] = {}
-        for i, u in enumerate(self.units):
+        for i, u in enumerate(self.document_entities):
             if u.item and not is_generic(u.head):
                 by_item.setdefault(u.item, {}).setdefault(u.head, i)
         for item, heads in sorted(by_item.items()):
@@ -238,13 +244,13 @@ class _Block:
         before = self.partition.roots(i for i in members if i not in self.doubtful)
         if len(before) < 2:
             return
-        order = sorted(before, key=lambda r: (-self.partition.cluster(r).side.telling, self.units[r].key))
+        order = sorted(before, key=lambda r: (-self.partition.cluster(r).side.telling, self.document_entities[r].key))
         bearers = _Bearers()
         joined: list[_Join] = []
         unclear: list[int] = []
         for root in order:
             side = self.partition.cluster(root).side
-            ranked = self._ranked(name, root, bearers.like(side, self.units))
+            ranked = self._ranked(name, root, bearers.like(side, self.document_entities))
             best = ranked[0] if ranked else None
             if best:
                 best = replace(best, mentions=self.partition.mentions(root))
@@ -253,7 +259,7 @@ class _Block:
                 joined.append(best)
             elif not bearers.all or (side.telling and (best is None or best.odds < 1.0)):
                 bearers.add(root, side)
-                if best and len({self.units[i].head for i in before}) == 1:
+                if best and len({self.document_entities[i].head for i in before}) == 1:
                     self._part(name, best)
             else:
                 unclear.append(root)
@@ -270,7 +276,7 @@ class _Block:
         each = {b: odds[b] * len(self.partition.cluster(b).members) for b in weighed}
         total = fsum(each[b] for b in sorted(each))
         made = [_Join(root, b, round(odds[b], 3), round(each[b] / total, 3), weighed[b]) for b in weighed]
-        return sorted(made, key=lambda j: (-j.share, self.units[j.to].key))
+        return sorted(made, key=lambda j: (-j.share, self.document_entities[j.to].key))
 
     def _unclear(self, name: str, roots: Sequence[int], bearers: Sequence[int]) -> None:
         owners = {self.partition.find(b): self.partition.cluster(b).members for b in bearers}
@@ -285,7 +291,7 @@ class _Block:
                 self._decide("merge", name, [j.root, j.to], verdict, self._told(j))
         if sure:
             members = sorted({i for j in sure for i in (j.root, j.to)})
-            least = min(sure, key=lambda j: (j.probability, self.units[j.root].key))
+            least = min(sure, key=lambda j: (j.probability, self.document_entities[j.root].key))
             self._decide("merge", name, members, verdict, {**features, **self._told(least)})
 
     def _part(self, name: str, nearest: "_Join") -> None:
@@ -314,11 +320,11 @@ class _Block:
 
     def _peoples(self) -> None:
         members: dict[str, list[int]] = {}
-        for i, unit in enumerate(self.units):
-            if people := people_of(unit):
+        for i, document_entity in enumerate(self.document_entities):
+            if people := people_of(document_entity):
                 members.setdefault(people, []).append(i)
         for peoples in members.values():
-            names = sorted({self.units[i].head for i in peoples})
+            names = sorted({self.document_entities[i].head for i in peoples})
             if len(names) > 1:
                 self._join(names[0], peoples, "singular and plural", {"names": names})
 
@@ -326,7 +332,7 @@ class _Block:
         """Each full name of a surname, the fuller first, to the one fuller name that it can be short for."""
         by_surname: dict[str, list[tuple[str, PersonParts]]] = {}
         for head, members in self.heads.items():
-            parts = person_parts(head) if any(self.units[i].surname for i in members) else None
+            parts = person_parts(head) if any(self.document_entities[i].surname for i in members) else None
             if parts:
                 by_surname.setdefault(parts.last, []).append((head, parts))
         for people in by_surname.values():
@@ -362,7 +368,7 @@ class _Block:
 
     def _nicknamed(self, head: str) -> bool:
         """Whether a document writes one of a name's words in quotes: Walter "Buck" Hennessy goes by either of them."""
-        names = (n for i in self.heads.get(head, ()) for n in self.units[i].names if n.name == head)
+        names = (n for i in self.heads.get(head, ()) for n in self.document_entities[i].names if n.name == head)
         return any(_IN_QUOTES.search(surface) for n in names for surface in n.surfaces)
 
     def _short_name(self, head: str) -> None:
@@ -373,15 +379,15 @@ class _Block:
         people: list[int] = []
         others: list[int] = []
         for i in self.owners[head]:
-            (people if head == self.units[i].surname and self._rule(i, head) in ("", "surname") else others).append(i)
+            (people if head == self.document_entities[i].surname and self._rule(i, head) in ("", "surname") else others).append(i)
         labels: Counter[str] = Counter()
         for i in members:
-            labels.update(self.units[i].labels)
+            labels.update(self.document_entities[i].labels)
         if people and others:
             people, others = (people, []) if majority(labels) == "PERSON" else ([], others)
         if people and not self._may_be_surname(head, labels, people):
             people = []
-        places_ = [i for i in members if people and firm_type(self.units[i]) == "PLACE"]
+        places_ = [i for i in members if people and firm_type(self.document_entities[i]) == "PLACE"]
         members = [i for i in members if i not in places_]
         self._same_name(head, places_)
         others = [i for i in others if self._travels(head, others, members)]
@@ -397,7 +403,7 @@ class _Block:
             root = next(iter(owners))
             verdict = "only owner of the surname" if people else "only owner of the short name"
             another = [i for i in members if not self._may_belong(i, root)]
-            self._join(head, [root, *(i for i in members if i not in another)], verdict, {"owner": self.units[root].head})
+            self._join(head, [root, *(i for i in members if i not in another)], verdict, {"owner": self.document_entities[root].head})
             self._same_name(head, another)
         else:
             unclear, another = self._by_what_is_said(head, members, owners)
@@ -406,7 +412,7 @@ class _Block:
             self._same_name(head, another)
 
     def _by_what_is_said(self, head: str, members: Sequence[int], owners: Mapping[int, Sequence[int]]) -> tuple[list[int], list[int]]:
-        """Give a short name's units to the owner of which their documents say the same rather than of any other. The units of which they say
+        """Give a short name's within-document entities to the owner of which their documents say the same rather than of any other. The within-document entities of which they say
         too little, and those of which they say what fits none.
         """
         unclear: list[int] = []
@@ -415,19 +421,19 @@ class _Block:
             side = self.partition.cluster(i).side
             sides = {r: said(self.partition.cluster(r).side, side) for r in sorted(owners)} if len(owners) <= FEW else {}
             odds = {r: self.weights.said(f) for r, f in sides.items()}
-            ranked = sorted(odds, key=lambda r: (-odds[r], self.units[r].key))
+            ranked = sorted(odds, key=lambda r: (-odds[r], self.document_entities[r].key))
             if ranked and odds[ranked[0]] < -TELLING:
                 another.append(i)
             elif ranked and odds[ranked[0]] - odds[ranked[1]] > TELLING and self.partition.join(ranked[0], i):
-                features = {"owner": self.units[ranked[0]].head, "weights": self.weights.parts(sides[ranked[0]])}
+                features = {"owner": self.document_entities[ranked[0]].head, "weights": self.weights.parts(sides[ranked[0]])}
                 self._decide("merge", head, [i, ranked[0]], "what is said of it", features)
             else:
                 unclear.append(i)
         return unclear, another
 
     def _may_belong(self, i: int, root: int) -> bool:
-        """Whether what is said of a short name's unit leaves it more probable than not that it means the only owner of the name."""
-        owner = self.units[root].head
+        """Whether what is said of a short name's within-document entity leaves it more probable than not that it means the only owner of the name."""
+        owner = self.document_entities[root].head
         features = between(owner, self.known(owner), self.partition.cluster(root).side, self.partition.cluster(i).side)
         return self.weights.weigh(features) > 0
 
@@ -435,15 +441,15 @@ class _Block:
         """Whether a short name means the same outside the documents that say what it is short for: initials and words left off do; what is
         merely called so does where not more documents use the name by itself, or both may be linked to one item.
         """
-        stating = [i for i in owners if self._rule(i, head) in _TOLD and not _is_made_of(head, self.units[i].head)]
+        stating = [i for i in owners if self._rule(i, head) in _TOLD and not _is_made_of(head, self.document_entities[i].head)]
         if len(stating) < len(owners) or len(stating) >= len(members):
             return True
-        items = {self.units[i].item for i in stating} - {None}
-        return bool(items & {self.units[i].item for i in members})
+        items = {self.document_entities[i].item for i in stating} - {None}
+        return bool(items & {self.document_entities[i].item for i in members})
 
     def _rule(self, i: int, name: str) -> str:
-        """Why a unit has a name besides its head; "" when it has not."""
-        return next((n.rule for n in self.units[i].names if n.name == name), "")
+        """Why a within-document entity has a name besides its head; "" when it has not."""
+        return next((n.rule for n in self.document_entities[i].names if n.name == name), "")
 
     def _may_be_surname(self, head: str, labels: Mapping[str, int], people: Sequence[int]) -> bool:
         """Whether a word that stands alone is the surname of people elsewhere, though recognisers may not take it for a person's.
@@ -453,20 +459,20 @@ class _Block:
         called = sum(labels.values()) - labels.get("OTHER", 0)
         if called and labels.get("PERSON", 0) * 2 >= called:
             return True
-        sure = len(people) > 1 or is_given_name(self.units[people[0]].head.split()[0])
+        sure = len(people) > 1 or is_given_name(self.document_entities[people[0]].head.split()[0])
         word = is_place_name(head) or (is_common(head) and len(people) < 3)
         return sure and not word and len(self.heads[head]) <= 2 * len(people)
 
     def _several(self, head: str, members: Sequence[int], owners: Mapping[int, list[int]], dominant: bool = True) -> None:
-        """Units of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""
-        ranked = sorted(owners, key=lambda r: (-len(owners[r]), self.units[r].key))
+        """Within-document entities of a name that several things bear: to the dominant one where that is allowed, else to that of the nearest context."""
+        ranked = sorted(owners, key=lambda r: (-len(owners[r]), self.document_entities[r].key))
         if dominant and len(owners[ranked[0]]) >= DOMINANT * len(owners[ranked[1]]):
-            self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.units[ranked[0]].head})
+            self._join(head, [ranked[0], *members], "most documents mean this one", {"owner": self.document_entities[ranked[0]].head})
             return
-        nearness = Nearness((self.units[i].document for i in chain(members, *owners.values())), self.context)
+        nearness = Nearness((self.document_entities[i].document for i in chain(members, *owners.values())), self.context)
         for owner, users in owners.items():
             for i in users:
-                nearness.add(owner, self.units[i].document)
+                nearness.add(owner, self.document_entities[i].document)
         doubtful: dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]] = {}
         left: Sequence[int] = members
         # Once more with the documents that the first round has added to each owner's: a story names somebody in full in few of its documents.
@@ -482,15 +488,18 @@ class _Block:
     def _join_nearest(
         self, head: str, members: Sequence[int], owners: Sequence[int], nearness: Nearness
     ) -> dict[int, tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
-        """Join each unit to the owner whose documents are clearly nearest to its own, which is then added to them. The units in doubt, with
+        """Join each within-document entity to the owner whose documents are clearly nearest to its own, which is then added to them. The within-document entities in doubt, with
         features and candidates.
         """
         joined: list[tuple[int, int]] = []
         doubtful = {}
         for i in members:
-            scores = nearness.scores(self.units[i].document)
+            scores = nearness.scores(self.document_entities[i].document)
             order = nearest(scores, owners, 5)
-            candidates = tuple({"name": self.units[r].head, "document": self.units[r].document, "score": scores.get(r, 0.0)} for r in order)
+            candidates = tuple(
+                {"name": self.document_entities[r].head, "document": self.document_entities[r].document, "score": scores.get(r, 0.0)}
+                for r in order
+            )
             first, second = scores.get(order[0], 0.0), scores.get(order[1], 0.0)
             margin, needed = round(first - second, 3), round(max(MARGIN, second / 4), 3)
             features = {"margin": margin, "needed": needed, "owners": len(owners), "mentions": self.partition.mentions(i)}
@@ -500,7 +509,7 @@ class _Block:
             else:
                 doubtful[i] = (features, candidates)
         for owner, i in joined:
-            nearness.add(owner, self.units[i].document)
+            nearness.add(owner, self.document_entities[i].document)
         return doubtful
 
     def _demonyms(self) -> None:
@@ -528,15 +537,15 @@ class _Block:
         features: Mapping[str, Any],
         candidates: tuple[dict[str, Any], ...] = (),
     ) -> None:
-        units = [self.units[i] for i in sorted(set(members))]
-        names = tuple(sorted({u.head for u in units}))
-        spans = tuple({"document": u.document, "start": s[0], "end": s[1]} for u in units[:6] for s in _spans_of_head(u)[:1])
+        document_entities = [self.document_entities[i] for i in sorted(set(members))]
+        names = tuple(sorted({u.head for u in document_entities}))
+        spans = tuple({"document": u.document, "start": s[0], "end": s[1]} for u in document_entities[:6] for s in _spans_of_head(u)[:1])
         self.decisions.append(Decision(scope, kind, names, verdict, candidates, dict(features), "", spans))
 
     def clusters(self) -> list[Cluster]:
         """The clusters as they stand."""
         return [
-            _cluster([self.units[i] for i in sorted(g.members)], g.wikidata, g.registry, self.owners)
+            _cluster([self.document_entities[i] for i in sorted(g.members)], g.wikidata, g.registry, self.owners)
             for g in self.partition.clusters.values()
         ]
 
@@ -566,40 +575,44 @@ FEW = 8
 
 
 class _Bearers:
-    """The bearers of a name while they are found: clusters, each by one of its units, and by what is said of them."""
+    """The bearers of a name while they are found: clusters, each by one of its within-document entities, and by what is said of them."""
 
     def __init__(self) -> None:
         self.all: list[int] = []
         self._by_value: dict[tuple[str, str], dict[int, None]] = defaultdict(dict)
 
-    def add(self, unit: int, side: Side) -> None:
-        self.all.append(unit)
-        self.index(unit, side)
+    def add(self, document_entity: int, side: Side) -> None:
+        self.all.append(document_entity)
+        self.index(document_entity, side)
 
-    def index(self, unit: int, side: Side) -> None:
+    def index(self, document_entity: int, side: Side) -> None:
         """This is said of a bearer."""
         for value in side.values():
             if len(holders := self._by_value[value]) <= MOST_HOLDERS:
-                holders[unit] = None
+                holders[document_entity] = None
 
-    def like(self, side: Side, units: Sequence[DocumentEntity]) -> list[int]:
-        """The bearers that a side may belong to, sorted by unit: what too many share tells nothing."""
+    def like(self, side: Side, document_entities: Sequence[DocumentEntity]) -> list[int]:
+        """The bearers that a side may belong to, sorted by within-document entity: what too many share tells nothing."""
         if len(self.all) <= FEW:
             return sorted(self.all)
         shared: Counter[int] = Counter()
         for value in side.values():
             if len(holders := self._by_value.get(value, {})) <= MOST_HOLDERS:
                 shared.update(list(holders))
-        return sorted(sorted(shared, key=lambda b: (-shared[b], units[b].key))[:FEW])
+        return sorted(sorted(shared, key=lambda b: (-shared[b], document_entities[b].key))[:FEW])
 
 
-def _cluster(units: Sequence[DocumentEntity], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]) -> Cluster:
-    """The cluster of these sorted units; `short` holds names that are short for others."""
+def _cluster(
+    document_entities: Sequence[DocumentEntity], wikidata: Iterable[Any], registry: Iterable[Any], short: Collection[str]
+) -> Cluster:
+    """The cluster of these sorted within-document entities; `short` holds names that are short for others."""
     labels: Counter[str] = Counter()
-    for u in units:
+    for u in document_entities:
         labels.update(u.labels)
-    name = canonical_name(units, short)
-    return Cluster(tuple(u.key for u in units), name, majority(labels), min(wikidata, default=None), min(registry, default=None))
+    name = canonical_name(document_entities, short)
+    return Cluster(
+        tuple(u.key for u in document_entities), name, majority(labels), min(wikidata, default=None), min(registry, default=None)
+    )
 
 
 def _may_be_one_person(a: str, b: str) -> bool:
@@ -632,5 +645,5 @@ def _is_made_of(short: str, long: str) -> bool:
     return in_order or abbreviates(short.upper(), [long])
 
 
-def _spans_of_head(unit: DocumentEntity) -> list[tuple[int, int]]:
-    return [span for n in unit.names if n.name == unit.head or len(unit.names) == 1 for span in n.evidence]
+def _spans_of_head(document_entity: DocumentEntity) -> list[tuple[int, int]]:
+    return [span for n in document_entity.names if n.name == document_entity.head or len(document_entity.names) == 1 for span in n.evidence]

@@ -30,13 +30,13 @@ def conflicts(connection: Connection, known: Sequence[Judgement]) -> dict[Judgem
     judged = [j for j in known if j.kind == "same"]
     names = sorted({name for j in judged for name in judgements.touched_names(j)})
     documents = sorted(document_names.documents_with(connection, names))
-    units = sorted(load_document_entities(connection, documents), key=lambda u: u.key)
-    partition = Partition(units, judgements.constraints(known, units), firm_type)
+    document_entities = sorted(load_document_entities(connection, documents), key=lambda u: u.key)
+    partition = Partition(document_entities, judgements.constraints(known, document_entities), firm_type)
     for i, j in partition.judged_same:  # as clusters are formed: what people judged comes before all other evidence
         partition.join(i, j)
-    index = {u.key: i for i, u in enumerate(units)}
+    index = {u.key: i for i, u in enumerate(document_entities)}
     standing = {}
-    for judgement, both in judgements.sides(judged, units):
+    for judgement, both in judgements.sides(judged, document_entities):
         left, right = ([partition.find(index[key]) for key in side] for side in both)
         pairs = sorted(set(product(left, right)))
         parted = [(i, j) for i, j in pairs if i != j]
@@ -79,7 +79,7 @@ def _told(partition: Partition, i: int, j: int) -> str:
 def _side(partition: Partition, i: int) -> str:
     """A cluster's names, with its ids and types."""
     cluster = partition.cluster(i)
-    names = sorted({partition.units[m].head for m in cluster.members})
+    names = sorted({partition.document_entities[m].head for m in cluster.members})
     marks = sorted(cluster.wikidata) + sorted(cluster.registry) + sorted(cluster.types)
-    where = f" @ {partition.units[cluster.members[0]].document}" if len(cluster.members) == 1 else ""
+    where = f" @ {partition.document_entities[cluster.members[0]].document}" if len(cluster.members) == 1 else ""
     return " = ".join(names) + where + (f" ({', '.join(marks)})" if marks else "")

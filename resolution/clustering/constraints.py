@@ -16,7 +16,7 @@ _FIRM = {t: frozenset({t} - {"OTHER"}) for t in TYPES}
 
 @dataclass(slots=True)
 class Growing:
-    """A cluster while it forms: its units (by index) and what may not be mixed in it. There is one for every unit at first, mostly of empty
+    """A cluster while it forms: its within-document entities (by index) and what may not be mixed in it. There is one for every within-document entity at first, mostly of empty
     sets; frozen ones share what is empty.
     """
 
@@ -29,15 +29,17 @@ class Growing:
 
 
 class Partition:
-    """Units in clusters, united two by two. Promise 4: never two Wikidata ids; never two registry ids unless both carry the same
+    """Within-document entities in clusters, united two by two. Promise 4: never two Wikidata ids; never two registry ids unless both carry the same
     Wikidata id; never types that cannot go together; never what a person has judged different.
     """
 
-    def __init__(self, units: Sequence[DocumentEntity], constraints: Constraints, type_of_unit: Callable[[DocumentEntity], str]):
-        self.units = units
+    def __init__(
+        self, document_entities: Sequence[DocumentEntity], constraints: Constraints, type_of_unit: Callable[[DocumentEntity], str]
+    ):
+        self.document_entities = document_entities
         self._weights = merge_weights()
         self.heeds_what_is_said = False  # what people and the registry say goes before what documents say
-        self._parent = list(range(len(units)))
+        self._parent = list(range(len(document_entities)))
         self.clusters = {
             i: Growing(
                 [i],
@@ -47,9 +49,9 @@ class Partition:
                 frozenset(),
                 side(u, type_of_unit(u)),
             )
-            for i, u in enumerate(units)
+            for i, u in enumerate(document_entities)
         }
-        index = {u.key: i for i, u in enumerate(units)} if constraints.same or constraints.different else {}
+        index = {u.key: i for i, u in enumerate(document_entities)} if constraints.same or constraints.different else {}
         self.judged_same = sorted((index[a], index[b]) for a, b in constraints.same if a in index and b in index)
         self._apart: dict[int, set[int]] = defaultdict(set)
         for a, b in constraints.different:
@@ -58,22 +60,22 @@ class Partition:
                 self._apart[index[b]].add(index[a])
 
     def find(self, i: int) -> int:
-        """The root unit of a unit's cluster."""
+        """The root within-document entity of a within-document entity's cluster."""
         while self._parent[i] != i:
             self._parent[i] = self._parent[self._parent[i]]
             i = self._parent[i]
         return i
 
     def roots(self, members: Iterable[int]) -> list[int]:
-        """The roots of these units' clusters, sorted."""
+        """The roots of these within-document entities' clusters, sorted."""
         return sorted({self.find(i) for i in members})
 
     def cluster(self, i: int) -> Growing:
-        """The cluster that a unit is in."""
+        """The cluster that a within-document entity is in."""
         return self.clusters[self.find(i)]
 
     def conflict(self, i: int, j: int) -> str:
-        """Why the clusters of two units may not become one, in words; "" when they may."""
+        """Why the clusters of two within-document entities may not become one, in words; "" when they may."""
         a, b = self.cluster(i), self.cluster(j)
         if len(a.wikidata | b.wikidata) > 1:
             return "different Wikidata ids"
@@ -91,7 +93,7 @@ class Partition:
         return ""
 
     def join(self, i: int, j: int) -> bool:
-        """Unite the clusters of two units where nothing forbids it; says whether they are one now."""
+        """Unite the clusters of two within-document entities where nothing forbids it; says whether they are one now."""
         a, b = self.find(i), self.find(j)
         if a == b:
             return True
@@ -111,11 +113,11 @@ class Partition:
     def join_all(self, members: Iterable[int]) -> list[int]:
         """Unite what may be united, the clusters with most mentions first; returns the roots of the clusters that remain."""
         kept: list[int] = []
-        for i in sorted(self.roots(members), key=lambda r: (-self.mentions(r), self.units[r].key)):
+        for i in sorted(self.roots(members), key=lambda r: (-self.mentions(r), self.document_entities[r].key)):
             if not any(self.join(k, i) for k in kept):
                 kept.append(i)
         return self.roots(kept)
 
     def mentions(self, i: int) -> int:
-        """How many mentions the cluster of a unit has."""
-        return sum(n.count for m in self.cluster(i).members for n in self.units[m].names)
+        """How many mentions the cluster of a within-document entity has."""
+        return sum(n.count for m in self.cluster(i).members for n in self.document_entities[m].names)

@@ -2,7 +2,7 @@
 
 The sum is Fellegi and Sunter's (1969): each comparison adds the logarithm of how much likelier its outcome is between mentions of one thing than
 between those of two, and a shared name weighs in proportion to its rarity. Since what is compared hangs together (a trade and a people, a title and
-its land), the weights are fitted jointly, by logistic regression, not counted one by one. Both sides may be many units: what is said of
+its land), the weights are fitted jointly, by logistic regression, not counted one by one. Both sides may be many within-document entities: what is said of
 any of them is said of the side.
 """
 
@@ -56,7 +56,7 @@ FEATURES = (
 
 
 COMPANY_OF = 20
-"""The names beside it are taken from so many of a side's units, the first by their keys."""
+"""The names beside it are taken from so many of a side's within-document entities, the first by their keys."""
 _NONE: frozenset[str] = frozenset()
 
 
@@ -71,7 +71,7 @@ def nobody(name: str) -> int:
 
 @dataclass(frozen=True)
 class Side:
-    """What is said of one or more units, as evidence looks at it. `beside` holds the names beside each of the first units."""
+    """What is said of one or more within-document entities, as evidence looks at it. `beside` holds the names beside each of the first within-document entities."""
 
     traits: Mapping[str, frozenset[str]]
     items: frozenset[str]
@@ -103,19 +103,19 @@ class Side:
         yield from (("company", n) for n in sorted(self.company))
 
 
-def side(unit: DocumentEntity, type_: str) -> Side:
-    """One unit's side; `type_` is its firm type."""
+def side(document_entity: DocumentEntity, type_: str) -> Side:
+    """One within-document entity's side; `type_` is its firm type."""
     traits: dict[str, set[str]] = {}
-    for name in unit.names:
+    for name in document_entity.names:
         for kind, values in name.traits.items():
             traits.setdefault(kind, set()).update(values)
-    company = frozenset(traits.pop("near", ())).difference(n.name for n in unit.names)
+    company = frozenset(traits.pop("near", ())).difference(n.name for n in document_entity.names)
     return Side(
         {k: frozenset(v) for k, v in traits.items()},
-        frozenset({unit.wikidata_id} if unit.wikidata_id else ()),
-        frozenset({unit.likely_id} if unit.likely_id else ()),
+        frozenset({document_entity.wikidata_id} if document_entity.wikidata_id else ()),
+        frozenset({document_entity.likely_id} if document_entity.likely_id else ()),
         frozenset({type_} - {"OTHER"}),
-        ((unit.key, company),) if company else (),
+        ((document_entity.key, company),) if company else (),
     )
 
 

@@ -51,7 +51,7 @@ AboutItem = Callable[[str | None, str | None], About]
 class Resolved:
     """What a resolution did. The lists hold entity ids, links (entity id, Wikidata id)."""
 
-    units: int = 0
+    document_entities: int = 0
     entities: int = 0
     new: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -103,12 +103,12 @@ def resolve(
         for u in changed
     }
     before = unit_index.keys_of_documents(connection, sorted({*dirty, *gone}))
-    units = _touched(connection, before, {*dirty, *gone}, changed, keys, whole=len(dirty) * 4 > len(wanted))
-    solution = solve(units, judgements.constraints(known, units), _contexts(connection), demonyms, bearers)
-    result.units = len(units)
-    _store(connection, units, solution, known, about, [*dirty, *gone], result)
-    # All units of one head are in one block, so that the decisions of these heads are those of the blocks solved, before and now.
-    decisions.replace(connection, sorted({head for _, head in [*before, *(u.key for u in units)]}), solution.decisions)
+    document_entities = _touched(connection, before, {*dirty, *gone}, changed, keys, whole=len(dirty) * 4 > len(wanted))
+    solution = solve(document_entities, judgements.constraints(known, document_entities), _contexts(connection), demonyms, bearers)
+    result.document_entities = len(document_entities)
+    _store(connection, document_entities, solution, known, about, [*dirty, *gone], result)
+    # All within-document entities of one head are in one block, so that the decisions of these heads are those of the blocks solved, before and now.
+    decisions.replace(connection, sorted({head for _, head in [*before, *(u.key for u in document_entities)]}), solution.decisions)
     unit_index.replace(connection, [*dirty, *gone], keys)
     stage_marks.mark(connection, STAGE, {d: wanted[d] for d in dirty})
     stage_marks.forget(connection, gone)
@@ -118,7 +118,7 @@ def resolve(
 
 
 def load_document_entities(connection: Connection, wanted: Sequence[str] | None) -> Iterator[DocumentEntity]:
-    """The units of these documents (of all for None), with their links as judged."""
+    """The within-document entities of these documents (of all for None), with their links as judged."""
     known = judgements.load(connection)
     every = {(k.document, k.name): k for k in judgements.judged_links(known, links.load_bare(connection, wanted))}
     made = {part: k for part, k in every.items() if _is_sure(k)}
@@ -182,13 +182,13 @@ def _touched(
     keys: Mapping[DocumentEntityKey, frozenset[str]],
     whole: bool,
 ) -> list[DocumentEntity]:
-    """All units of the blocks that the `changed` units of the `moving` documents are in, or that those `before` were in."""
+    """All within-document entities of the blocks that the `changed` within-document entities of the `moving` documents are in, or that those `before` were in."""
     if whole:
         return list(load_document_entities(connection, None))
     changed_under: dict[str, list[DocumentEntityKey]] = {}
-    for unit in changed:
-        for key in keys[unit.key]:
-            changed_under.setdefault(key, []).append(unit.key)
+    for document_entity in changed:
+        for key in keys[document_entity.key]:
+            changed_under.setdefault(key, []).append(document_entity.key)
 
     def document_entities_of(asked: Sequence[str]) -> dict[str, list[DocumentEntityKey]]:
         stored = unit_index.document_entities_under(connection, asked)
@@ -217,14 +217,14 @@ def _contexts(connection: Connection) -> Callable[[str], frozenset[str]]:
 
 def _store(
     connection: Connection,
-    units: Sequence[DocumentEntity],
+    document_entities: Sequence[DocumentEntity],
     solution: Solution,
     known: Sequence[Judgement],
     about: AboutItem,
     moving: Sequence[str],
     result: Resolved,
 ) -> None:
-    by_key = {u.key: u for u in units}
+    by_key = {u.key: u for u in document_entities}
     clusters = solution.clusters
     renames = Renames(known)
     newcomers = [Newcomer(_shown(c, by_key, renames, about), {(n.document, n.name): n.count for n in _names(c, by_key)}) for c in clusters]
@@ -248,7 +248,7 @@ def _store(
 
 
 def _names(cluster: Cluster, by_key: Mapping[tuple[str, str], DocumentEntity]) -> Iterator[DocumentName]:
-    for key in cluster.units:
+    for key in cluster.document_entities:
         yield from by_key[key].names
 
 
@@ -291,7 +291,7 @@ def _items(
     claims: dict[tuple[str, str], list[int]] = {}
     for i, (item, cluster) in enumerate(zip(result, clusters, strict=True)):
         if item and likely[i] < 1:
-            for head in sorted({head for _, head in cluster.units}):
+            for head in sorted({head for _, head in cluster.document_entities}):
                 claims.setdefault((item, head), []).append(i)
     lost = {
         i

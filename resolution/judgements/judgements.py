@@ -18,7 +18,7 @@ from polyonym.resolution.within_document.document_entities import DocumentEntity
 
 @dataclass(frozen=True)
 class Constraints:
-    """What people have judged, in terms of units: pairs that must, and pairs that must not, be one thing."""
+    """What people have judged, in terms of within-document entities: pairs that must, and pairs that must not, be one thing."""
 
     same: frozenset[tuple[tuple[str, str], tuple[str, str]]] = frozenset()
     different: frozenset[tuple[tuple[str, str], tuple[str, str]]] = frozenset()
@@ -282,9 +282,9 @@ def opposites(known: Iterable[Judgement]) -> dict[str, list[tuple[Reference, Ref
     return of_name
 
 
-def constraints(known: Iterable[Judgement], units: Sequence[DocumentEntity]) -> Constraints:
-    """What the judgements say of these units."""
-    document_entities_of = _finder(units)
+def constraints(known: Iterable[Judgement], document_entities: Sequence[DocumentEntity]) -> Constraints:
+    """What the judgements say of these within-document entities."""
+    document_entities_of = _finder(document_entities)
     same, different = set(), set()
     for judgement in known:
         if judgement.kind in ("same", "different"):
@@ -297,7 +297,7 @@ def constraints(known: Iterable[Judgement], units: Sequence[DocumentEntity]) -> 
         else:
             continue
         if judgement.kind == "same":
-            # Both ways round, so that one unit that may not be joined keeps only itself out.
+            # Both ways round, so that one within-document entity that may not be joined keeps only itself out.
             same |= {(left[0], other) for other in [*left[1:], *right] if left and right and other != left[0]}
             same |= {(right[0], other) for other in left[1:] if right and other != right[0]}
         else:
@@ -306,22 +306,22 @@ def constraints(known: Iterable[Judgement], units: Sequence[DocumentEntity]) -> 
 
 
 def sides(
-    judged: Iterable[Judgement], units: Sequence[DocumentEntity]
+    judged: Iterable[Judgement], document_entities: Sequence[DocumentEntity]
 ) -> Iterator[tuple[Judgement, tuple[list[DocumentEntityKey], list[DocumentEntityKey]]]]:
-    """Each of these judgements of two sides, with the keys of the units that the one and the other speak of."""
-    document_entities_of = _finder(units)
+    """Each of these judgements of two sides, with the keys of the within-document entities that the one and the other speak of."""
+    document_entities_of = _finder(document_entities)
     for judgement in judged:
         yield judgement, (document_entities_of(judgement.subject), document_entities_of(judgement.others[0]))
 
 
-def _finder(units: Sequence[DocumentEntity]) -> Callable[[Reference], list[DocumentEntityKey]]:
-    """A function that gives the sorted keys of those of these units that a reference speaks of."""
+def _finder(document_entities: Sequence[DocumentEntity]) -> Callable[[Reference], list[DocumentEntityKey]]:
+    """A function that gives the sorted keys of those of these within-document entities that a reference speaks of."""
     by_name: dict[str, list[DocumentEntity]] = defaultdict(list)
     by_place: dict[tuple[str, str], list[DocumentEntity]] = defaultdict(list)
-    for unit in units:
-        for name in unit.names:
-            by_name[name.name].append(unit)
-            by_place[name.name, unit.document].append(unit)
+    for document_entity in document_entities:
+        for name in document_entity.names:
+            by_name[name.name].append(document_entity)
+            by_place[name.name, document_entity.document].append(document_entity)
 
     def document_entities_of(reference: Reference) -> list[DocumentEntityKey]:
         near = [

@@ -1,4 +1,4 @@
-"""Splits: a person has said that some mentions of a name are another thing; they get a name, and so a unit, of their own."""
+"""Splits: a person has said that some mentions of a name are another thing; they get a name, and so a within-document entity, of their own."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

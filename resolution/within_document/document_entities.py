@@ -1,4 +1,4 @@
-"""What flows through resolution: a document's names, their links, and the units that clusters are made of."""
+"""What flows through resolution: a document's names, their links, and the within-document entities that clusters are made of."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,7 +77,7 @@ class DocumentEntity:
 
     @cached_property
     def surname(self) -> str:
-        """The surname of a unit whose head is a person's full name, by its shape and most of its labels; else "".
+        """The surname of a within-document entity whose head is a person's full name, by its shape and most of its labels; else "".
 
         First names are no keys: they would join everybody to everybody.
         """

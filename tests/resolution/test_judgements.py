@@ -43,7 +43,7 @@ def split(name: str, *mentions: tuple[str, int]) -> Judgement:
     return Judgement("split", ref(name), tuple(Reference(name, d, o) for d, o in mentions))
 
 
-def unit(document: str, *names: str, item: str | None = None) -> DocumentEntity:
+def document_entity(document: str, *names: str, item: str | None = None) -> DocumentEntity:
     rows = tuple(DocumentName(document, n, names[0], {n: 1}, {"ORG": 1}) for n in sorted(names))
     return DocumentEntity(document, names[0], rows, item)
 
@@ -123,16 +123,16 @@ said = st.builds(
 @anyhow
 @given(st.lists(said, max_size=8))
 def test_what_is_taken_in_without_contradiction_can_be_obeyed(wanted: list[Judgement]) -> None:
-    """Judgements, each taken in unless it contradicts; then every pair of units that must be one thing can be, by the others."""
+    """Judgements, each taken in unless it contradicts; then every pair of within-document entities that must be one thing can be, by the others."""
     known: list[Judgement] = []
     for judgement in wanted:
         if not contradiction(known, [judgement]):
             known.append(judgement)
-    units = [unit(d, n) for d in ("d1", "d2", "d3") for n in ("a", "b", "c")]
-    links = judgements.judged_links(known, [Link(u.document, u.head) for u in units])
+    document_entities = [document_entity(d, n) for d in ("d1", "d2", "d3") for n in ("a", "b", "c")]
+    links = judgements.judged_links(known, [Link(u.document, u.head) for u in document_entities])
     item = {(k.document, k.name): k.wikidata_id for k in links}
-    found = judgements.constraints(known, units)
-    root = {u.key: u.key for u in units}
+    found = judgements.constraints(known, document_entities)
+    root = {u.key: u.key for u in document_entities}
 
     def find(key: tuple[str, str]) -> tuple[str, str]:
         return key if root[key] == key else find(root[key])
@@ -141,37 +141,48 @@ def test_what_is_taken_in_without_contradiction_can_be_obeyed(wanted: list[Judge
         root[find(a)] = find(b)
     assert not [(a, b) for a, b in found.different if find(a) == find(b)]
     judged_links = judgements.LinkJudgements(known)
-    none = {u.key for u in units if (j := judged_links.of(u.head, u.document)) and not j.value}
-    for u in units:
-        cluster = [v.key for v in units if find(v.key) == find(u.key)]
+    none = {u.key for u in document_entities if (j := judged_links.of(u.head, u.document)) and not j.value}
+    for u in document_entities:
+        cluster = [v.key for v in document_entities if find(v.key) == find(u.key)]
         items = {q for key in cluster if (q := item[key])}
         assert len(items) <= 1 and not (items and none.intersection(cluster))
 
 
-# What they say of units
+# What they say of within-document entities
 
 
 def test_same_and_different_speak_of_all_units_of_a_name_or_of_one_document() -> None:
-    units = [unit("d1", "a"), unit("d2", "a"), unit("d1", "b"), unit("d3", "c", "a")]
-    found = judgements.constraints([different("a @ d1", "b")], units)
+    document_entities = [
+        document_entity("d1", "a"),
+        document_entity("d2", "a"),
+        document_entity("d1", "b"),
+        document_entity("d3", "c", "a"),
+    ]
+    found = judgements.constraints([different("a @ d1", "b")], document_entities)
     assert found.different == {(("d1", "a"), ("d1", "b"))}
-    found = judgements.constraints([same("a", "b")], units)
+    found = judgements.constraints([same("a", "b")], document_entities)
     linked = {key for pair in found.same for key in pair}
     assert linked == {("d1", "a"), ("d2", "a"), ("d3", "c"), ("d1", "b")}, "a unit is meant by any of its names"
-    assert judgements.constraints([same("a", "gone")], units).same == frozenset(), "it sleeps while a side is gone"
+    assert judgements.constraints([same("a", "gone")], document_entities).same == frozenset(), "it sleeps while a side is gone"
 
 
 def test_a_reference_to_an_item_speaks_of_that_item_only() -> None:
-    units = [unit("d1", "a", item="Q1"), unit("d2", "a", item="Q2"), unit("d1", "b")]
+    document_entities = [document_entity("d1", "a", item="Q1"), document_entity("d2", "a", item="Q2"), document_entity("d1", "b")]
     judged = Judgement("different", Reference("a", None, None, "Q1"), (ref("b"),))
-    assert judgements.constraints([judged], units).different == {(("d1", "a"), ("d1", "b"))}
+    assert judgements.constraints([judged], document_entities).different == {(("d1", "a"), ("d1", "b"))}
 
 
 def test_the_parts_of_a_split_are_one_thing_and_not_the_rest() -> None:
     judged = split("a", ("d1", 0), ("d2", 1))
     part = f"a §{judged.judgement}"
-    units = [unit("d1", part), unit("d2", part), unit("d2", "a"), unit("d3", "a"), unit("d3", "b")]
-    found = judgements.constraints([judged], units)
+    document_entities = [
+        document_entity("d1", part),
+        document_entity("d2", part),
+        document_entity("d2", "a"),
+        document_entity("d3", "a"),
+        document_entity("d3", "b"),
+    ]
+    found = judgements.constraints([judged], document_entities)
     assert found.same == {(("d1", part), ("d2", part))}
     assert found.different == {((d, part), (e, "a")) for d in ("d1", "d2") for e in ("d2", "d3")}
 

@@ -10,7 +10,8 @@ from polyonym.ingest.readers import csv, docx, eml, epub, html, json, mbox, md, 
 from polyonym.ingest.readers.content import Attached, Content, open_content, read_content
 from polyonym.ingest.readers.encodings import NotText
 from polyonym.ingest.readers.mail import DEEPEST, Mail, documents, iso_date
-from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, one_line
+from polyonym.ingest.readers.rejection import Rejected, Unreadable, reason_of, rejected
+from polyonym.ingest.readers.result import Read, ReaderOptions, one_line
 from polyonym.ingest.readers.tables import Layout, Row, Table, is_named_by_content, read_rows
 from polyonym.ingest.text.dates import ATTACHED
 
@@ -18,7 +19,7 @@ __all__ = [
     "Layout",
     "Read",
     "ReaderOptions",
-    "SetAside",
+    "Rejected",
     "Unreadable",
     "format_of",
     "is_named_by_content",
@@ -126,20 +127,20 @@ def _documents(file: Content, options: ReaderOptions, layouts: list[Layout], dep
     try:
         for result in _read(file, options, layouts, depth):
             yield _checked(result, file.name)
-    except (SetAside, NotText) as problem:
+    except (Rejected, NotText) as problem:
         yield Unreadable("", one_line(str(problem), 200))
     except Exception as error:
-        yield Unreadable("", _reason(file, error))
+        yield Unreadable("", reason_of(file, format_of(file.name), error))
 
 
 def _read(file: Content, options: ReaderOptions, layouts: list[Layout], depth: int) -> Iterator[Read | Unreadable]:
     if isinstance(file, Path) and file.is_dir():
-        raise SetAside("a folder that cannot be looked into")
+        raise Rejected("a folder that cannot be looked into")
     kind = format_of(file.name)
     if kind is None:
-        raise SetAside(unsupported(file.name))
+        raise Rejected(unsupported(file.name))
     if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):  # opening a pipe would wait for ever
-        raise SetAside("not a regular file")
+        raise Rejected("not a regular file")
     limit = options.max_bytes
     if kind == "txt" and "." not in file.name:
         with open_content(file) as stream:
@@ -175,34 +176,30 @@ def _read_tables(tables: Iterable[Table | Read], options: ReaderOptions, layouts
         try:
             for result in read_rows(table.rows, options, table.layout):
                 yield replace(result, suffix=f"{table.layout.sheet}/{result.suffix}")
-        except SetAside as problem:
+        except Rejected as problem:
             yield Unreadable(table.layout.sheet, str(problem))
 
 
 def read_tables(path: Path, max_bytes: int) -> Iterator[Table]:
-    """The tables of a file, not yet made documents. Raises SetAside, also as rows are read, for a file that holds none or cannot be read."""
+    """The tables of a file, not yet made documents. Raises Rejected, also as rows are read, for a file that holds none or cannot be read."""
     kind = format_of(path.name)
     if kind not in _TABLES:
-        raise SetAside(f"not a table: {', '.join(sorted(ending for ending, of in _FORMATS.items() if of in _TABLES))} are read")
+        raise Rejected(f"not a table: {', '.join(sorted(ending for ending, of in _FORMATS.items() if of in _TABLES))} are read")
     try:
         for table in _TABLES[kind](path, max_bytes):
             if isinstance(table, Read):
-                raise SetAside("not a table")
+                raise Rejected("not a table")
             yield replace(table, rows=_reasons(table.rows, path))
     except Exception as error:
-        raise _set_aside(path, error) from error
+        raise rejected(path, format_of(path.name), error) from error
 
 
 def _reasons(rows: Iterator[Row], path: Path) -> Iterator[Row]:
-    """The rows; whatever they raise becomes SetAside."""
+    """The rows; whatever they raise becomes Rejected."""
     try:
         yield from rows
     except Exception as error:
-        raise _set_aside(path, error) from error
-
-
-def _set_aside(path: Path, error: Exception) -> SetAside:
-    return error if isinstance(error, SetAside) else SetAside(str(error) if isinstance(error, NotText) else _reason(path, error))
+        raise rejected(path, format_of(path.name), error) from error
 
 
 def _message(message: mbox.Stored, options: ReaderOptions, depth: int) -> Iterator[Read | Unreadable]:
@@ -213,7 +210,7 @@ def _message(message: mbox.Stored, options: ReaderOptions, depth: int) -> Iterat
     try:
         for result in _with_attachments(eml.read(message.data), options, depth):
             yield replace(result, suffix="/".join(filter(None, (message.name, result.suffix))))
-    except (SetAside, NotText) as problem:
+    except (Rejected, NotText) as problem:
         yield Unreadable(message.name, str(problem))
     except Exception as error:
         yield Unreadable(message.name, f"broken message: {str(error) or type(error).__name__}")
@@ -249,19 +246,3 @@ def _checked(result: Read | Unreadable, name: str) -> Read | Unreadable:
     if result.title or result.suffix:
         return result
     return replace(result, title=one_line(os.fsencode(name.removesuffix(".gz")).decode("utf-8", "replace").rsplit(".", 1)[0]))
-
-
-def _reason(file: Content, error: Exception) -> str:
-    match error:
-        case FileNotFoundError():
-            return "broken symbolic link" if isinstance(file, Path) and file.is_symlink() else "no longer there"
-        case PermissionError():
-            return "permission denied"
-        case OSError() if error.strerror:
-            return error.strerror.lower()
-        case EOFError():
-            return "truncated: the packed content breaks off"
-        case MemoryError():
-            return "too large to be read in the memory there is"
-    text = str(error).splitlines()[0] if str(error) else ""
-    return one_line(f"broken {format_of(file.name) or 'file'}: {text or type(error).__name__}", 200)

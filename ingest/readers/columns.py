@@ -10,7 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from polyonym.ingest.readers.column_dates import days_come_first, is_moment
-from polyonym.ingest.readers.result import ReaderOptions, SetAside, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import ReaderOptions, one_line
 
 ID_LENGTH = 500
 # Customary names, the surest first, as `plain_name` writes them.
@@ -128,13 +129,13 @@ def _kind_of_text(value: str) -> str:
 def choose(rows: Sequence[Mapping[str, Any]], options: ReaderOptions) -> Columns:
     """What the columns are for: by the options' names, else by customary names and by what they hold.
 
-    Raises SetAside when a named column is missing, or when no column carries words.
+    Raises Rejected when a named column is missing, or when no column carries words.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     kinds = {name: kind for name in names if (kind := _kind(rows, name))}
     named = [name for wanted in options.text_columns for name in names if plain_name(name) == plain_name(wanted)]
     if options.text_columns and not named:
-        raise SetAside(_missing("text", options.text_columns, names))
+        raise Rejected(_missing("text", options.text_columns, names))
     others = [name for name in names if name not in named]
     identity = _setting("id", options.id_columns, others, names) or _identity(rows, others, kinds)
     others = [name for name in others if name != identity]
@@ -151,7 +152,7 @@ def choose(rows: Sequence[Mapping[str, Any]], options: ReaderOptions) -> Columns
         prose = _prose(rows, others, words, title, kinds)
         text, alone = ((prose,), True) if prose else (tuple(words), False)
     if not text and all(name in kinds for name in names):
-        raise SetAside(f"no column of texts; columns: {_listed(names)}")
+        raise Rejected(f"no column of texts; columns: {_listed(names)}")
     if not alone and title is None:
         title = _first(words, NAME_NAMES)
     return Columns(dict.fromkeys(names), kinds, text, alone, bool(named), identity, title, day, day_order)
@@ -243,12 +244,12 @@ def _first(names: Iterable[str], customary: Sequence[str]) -> str | None:
 
 
 def _setting(kind: str, wanted: tuple[str, ...], among: list[str], names: list[str]) -> str | None:
-    """The column that the options name; None when they name none. Raises SetAside when it is missing."""
+    """The column that the options name; None when they name none. Raises Rejected when it is missing."""
     if not wanted:
         return None
     name = next((name for want in wanted for name in among if plain_name(name) == plain_name(want)), None)
     if name is None:
-        raise SetAside(_missing(kind, wanted, names))
+        raise Rejected(_missing(kind, wanted, names))
     return name
 
 

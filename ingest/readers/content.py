@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from polyonym.ingest.readers.encodings import detect_stream
-from polyonym.ingest.readers.result import SetAside
+from polyonym.ingest.readers.rejection import Rejected
 
 SHOWN_RANGES = 10
 
@@ -32,21 +32,21 @@ def open_content(file: Content) -> BinaryIO:
 
 
 def read_content(file: Content, max_bytes: int) -> bytes:
-    """All bytes of a file. Raises SetAside when there are more than `max_bytes` (after unpacking) or none."""
+    """All bytes of a file. Raises Rejected when there are more than `max_bytes` (after unpacking) or none."""
     packed = file.name.lower().endswith(".gz")
     size = file.stat().st_size if isinstance(file, Path) else len(file.data)
     if not packed and size > max_bytes:
-        raise SetAside(f"oversized: {size:,} bytes, the limit is {max_bytes:,}")
+        raise Rejected(f"oversized: {size:,} bytes, the limit is {max_bytes:,}")
     with open_content(file) as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise SetAside(f"oversized: more than {max_bytes:,} bytes" + " when unpacked" * packed)
+        raise Rejected(f"oversized: more than {max_bytes:,} bytes" + " when unpacked" * packed)
     if not data:
-        raise SetAside("empty file")
+        raise Rejected("empty file")
     return data
 
 
-class LineTooLong(SetAside):
+class LineTooLong(Rejected):
     """Raised for a line longer than the limit, which has been passed over."""
 
 

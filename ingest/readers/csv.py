@@ -14,7 +14,7 @@ from typing import Any
 from polyonym.ingest.readers import heads
 from polyonym.ingest.readers.columns import ID_NAMES, kind_of, plain_name
 from polyonym.ingest.readers.content import Content, LineNumbers, Lines, LineTooLong
-from polyonym.ingest.readers.result import SetAside
+from polyonym.ingest.readers.rejection import Rejected
 from polyonym.ingest.readers.tables import Layout, Row, Table
 
 SAMPLE = 1 << 17
@@ -70,7 +70,7 @@ class _Form:
 def table(file: Content, max_bytes: int) -> Table:
     """The table of a file: the rows below the head row, or all rows (columns "column 1" …) when the first row is no head.
 
-    Its rows raise SetAside for an empty file, NotText for binary content.
+    Its rows raise Rejected for an empty file, NotText for binary content.
     """
     layout = Layout()
     return Table(layout, _read(file, max_bytes, layout))
@@ -81,7 +81,7 @@ def _read(file: Content, max_bytes: int, layout: Layout) -> Iterator[Row]:
     with Lines(file, max_bytes) as lines:
         sample, whole = _sample(lines)
         if not any(line.strip() for _, line in sample):
-            raise SetAside("empty file")
+            raise Rejected("empty file")
         form = _form(sample, whole)
         passed_over = LineNumbers()
         for number, line in sample:

@@ -25,7 +25,7 @@ def read(data: bytes, max_bytes: int, comments: bool = False) -> Read:
     """The document's text; with `comments`, what readers noted in its margin too, each after its paragraph with its author's name.
 
     Footnotes follow their paragraph, endnotes the text; what stands in the heads of pages comes first and what in their feet last,
-    once each. Raises SetAside for what ooxml.Package does.
+    once each. Raises Rejected for what ooxml.Package does.
     """
     package = Package(data, ".docx", max_bytes)
     document = _Document(package, comments)

@@ -11,7 +11,8 @@ from email.message import Message
 from polyonym.ingest.readers.content import Attached
 from polyonym.ingest.readers.encodings import NotText, decode
 from polyonym.ingest.readers.mail import DEEPEST, Mail, file_name, html_says_more, html_text, mailboxes, shown
-from polyonym.ingest.readers.result import SetAside, Unreadable, one_line
+from polyonym.ingest.readers.rejection import Rejected, Unreadable
+from polyonym.ingest.readers.result import one_line
 
 _KNOWN = frozenset(("from", "to", "subject", "date", "message-id", "received"))
 _PEOPLE = ("from", "to", "cc")
@@ -41,10 +42,10 @@ _LOST_BOUNDARY = re.compile(r"^--(\S[^\r\n]{0,200}?)[ \t]*\r?\nContent-", re.MUL
 
 
 def read(data: bytes) -> Mail:
-    """Raises SetAside for what has no header of a message."""
+    """Raises Rejected for what has no header of a message."""
     message = email.message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"), policy=email.policy.compat32)
     if _KNOWN.isdisjoint(name.lower() for name in message):
-        raise SetAside("not an e-mail message: no headers")
+        raise Rejected("not an e-mail message: no headers")
     return _mail(message, 0)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from polyonym.ingest.readers import html
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -24,15 +25,15 @@ _META = {
 
 
 def read(data: bytes, max_bytes: int) -> Read:
-    """The whole book as one text. Raises SetAside for a broken or protected book, and for one that unpacks to more than `max_bytes`."""
+    """The whole book as one text. Raises Rejected for a broken or protected book, and for one that unpacks to more than `max_bytes`."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             unpacked = sum(entry.file_size for entry in package.infolist())
             if unpacked > max_bytes:
-                raise SetAside(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
+                raise Rejected(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
             return _book(package)
     except zipfile.BadZipFile as error:
-        raise SetAside(f"broken or truncated .epub: {error}") from error
+        raise Rejected(f"broken or truncated .epub: {error}") from error
 
 
 def _book(package: zipfile.ZipFile) -> Read:
@@ -42,7 +43,7 @@ def _book(package: zipfile.ZipFile) -> Read:
     opf_name = "" if root is None else root.get("full-path", "")
     opf = _xml(package, opf_name, names)
     if opf is None:
-        raise SetAside("not an .epub file: no list of its contents in it")
+        raise Rejected("not an .epub file: no list of its contents in it")
     encryption = _xml(package, "META-INF/encryption.xml", names)
     locked = set() if encryption is None else {unquote(e.get("URI", "")) for e in encryption.iter("{*}CipherReference")}
     values: dict[str, Any] = {}
@@ -60,7 +61,7 @@ def _book(package: zipfile.ZipFile) -> Read:
             continue
         name = posixpath.normpath(posixpath.join(posixpath.dirname(opf_name), unquote(item.get("href", ""))))
         if name in locked:
-            raise SetAside("protected against copying: needs the reader's key")
+            raise Rejected("protected against copying: needs the reader's key")
         if name in names:
             blocks.append(html.page(html.decode_page(package.read(name))).text)
     return Read("", title, "\n\n".join(block for block in blocks if block), clean_metadata(values.items()))

@@ -12,7 +12,8 @@ from typing import Any
 import orjson
 
 from polyonym.ingest.readers.encodings import decode
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 # Elements that are no text of a page, or hidden.
 _DROPPED = (
@@ -94,7 +95,7 @@ _NESTING = re.compile(
 
 
 def read(data: bytes) -> Read:
-    """The page's main content. Raises NotText for binary content, SetAside for markup nested without end."""
+    """The page's main content. Raises NotText for binary content, Rejected for markup nested without end."""
     markup = decode_page(data)
     tree = _parse(markup)
     return _read(tree, _main_text(tree, markup))
@@ -103,7 +104,7 @@ def read(data: bytes) -> Read:
 def page(markup: str) -> Read:
     """Title, meta data and all that is shown of a piece of markup that has no frame, a mail's for one.
 
-    Raises SetAside for markup nested without end.
+    Raises Rejected for markup nested without end.
     """
     tree = _parse(markup)
     return _read(tree, [block.text for block in _all_blocks(tree)])
@@ -114,7 +115,7 @@ def _parse(markup: str) -> Any:
 
     # The parser's time grows with the square of the depth.
     if max(accumulate(-1 if tag[1] else 1 for tag in _NESTING.finditer(markup)), default=0) > DEEPEST:
-        raise SetAside(f"markup nested more than {DEEPEST:,} levels deep")
+        raise Rejected(f"markup nested more than {DEEPEST:,} levels deep")
     return LexborHTMLParser(markup)
 
 

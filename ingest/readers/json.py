@@ -10,7 +10,8 @@ from polyonym.ingest.readers import jsonl
 from polyonym.ingest.readers.columns import kind_of
 from polyonym.ingest.readers.content import Content, open_content, read_content
 from polyonym.ingest.readers.encodings import decode, detect_stream
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 from polyonym.ingest.readers.tables import Layout, Row, Table, record
 
 _HEAD = 1 << 16
@@ -28,7 +29,7 @@ _DEEPEST = 3
 def contents(file: Content, max_bytes: int) -> Iterator[Table | Read]:
     """The table of a file, or its text. JSON lines are read as such also where the file's name does not say so.
 
-    A list at the top is read item by item, anything else as a whole: raises SetAside when that has more than `max_bytes`, or is no JSON.
+    A list at the top is read item by item, anything else as a whole: raises Rejected when that has more than `max_bytes`, or is no JSON.
     """
     begin = _begin(file)
     if begin.startswith(b"["):
@@ -76,7 +77,7 @@ def _items(file: Content, max_bytes: int, layout: Layout) -> Iterator[Row]:
             for number, item in enumerate(ijson.items(stream, "item", use_float=True), 1):
                 yield Row(f"item {number}", item) if isinstance(item, dict) else Row(f"item {number}", {}, "not a JSON object")
         except ijson.JSONError as error:
-            raise SetAside(f"not valid JSON: {error}") from error
+            raise Rejected(f"not valid JSON: {error}") from error
 
 
 def _as_utf8(file: Content, max_bytes: int, plain: bool) -> BinaryIO:
@@ -94,7 +95,7 @@ def _object(file: Content, max_bytes: int) -> Iterator[Table | Read]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SetAside(f"not valid JSON: {error}") from error
+        raise Rejected(f"not valid JSON: {error}") from error
     holder, name = _records(content)
     if not name:
         yield _document(content)

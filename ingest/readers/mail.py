@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 
 from polyonym.ingest.readers.content import Attached
 from polyonym.ingest.readers.html import page
-from polyonym.ingest.readers.result import Read, SetAside, Unreadable, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected, Unreadable
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 DEEPEST = 10
 """Messages enclosed in messages beyond this depth are set aside."""
@@ -142,7 +143,7 @@ def html_text(markup: str) -> str:
     """The text of a part of markup; "" where it is none that can be read."""
     try:
         return page(markup).text
-    except SetAside:
+    except Rejected:
         return ""
 
 

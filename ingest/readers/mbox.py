@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from polyonym.ingest.readers.result import SetAside, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import one_line
 
 _START = re.compile(rb"From (?:\S+ |- )?.*\d\d:\d\d")
 _ESCAPED = re.compile(rb"^>(?=>*From )", re.MULTILINE)
@@ -33,7 +34,7 @@ def looks_like_mailbox(head: bytes) -> bool:
 def messages(stream: BinaryIO, max_bytes: int) -> Iterator[Stored]:
     """The messages in order, named after their Message-ID, else after their content, so that no other message's coming or going renames them.
 
-    Raises SetAside where no mailbox begins. A message of more than `max_bytes` is passed over with the reason; so is the second copy of
+    Raises Rejected where no mailbox begins. A message of more than `max_bytes` is passed over with the reason; so is the second copy of
     one, as mail programs keep under several labels.
     """
     copies: dict[bytes, int] = {}
@@ -85,10 +86,10 @@ def _split(stream: BinaryIO, max_bytes: int) -> Iterator[tuple[bytes, int]]:
             if size <= max_bytes:
                 lines.append(line)
         elif line.strip():
-            raise SetAside("not a mailbox: no line that begins a message")
+            raise Rejected("not a mailbox: no line that begins a message")
         blank = not line.strip()
     if not started:
-        raise SetAside("empty file")
+        raise Rejected("empty file")
     yield _message(lines), size
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from polyonym.ingest.readers.content import Attached
 from polyonym.ingest.readers.eml import text_of
 from polyonym.ingest.readers.mail import DEEPEST, Mail, file_name, html_says_more, html_text, shown
-from polyonym.ingest.readers.result import SetAside, Unreadable, one_line
+from polyonym.ingest.readers.rejection import Rejected, Unreadable
+from polyonym.ingest.readers.result import one_line
 
 if TYPE_CHECKING:
     from oxmsg.storage import Storage
@@ -21,15 +22,15 @@ _ENCLOSED_MESSAGE = "__substg1.0_3701000D"
 
 
 def read(data: bytes) -> Mail:
-    """Raises SetAside for what is no message of Outlook."""
+    """Raises Rejected for what is no message of Outlook."""
     from olefile import OleFileIO, isOleFile
     from oxmsg.storage import Storage
 
     if not isOleFile(data=data):
-        raise SetAside("not an Outlook message")
+        raise Rejected("not an Outlook message")
     with OleFileIO(data) as file:
         if not file.exists("__properties_version1.0"):
-            raise SetAside("not an Outlook message")
+            raise Rejected("not an Outlook message")
         root = Storage.from_ole(file)
     return _mail(root, _FILE, 0)
 

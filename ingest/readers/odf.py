@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from polyonym.ingest.readers.html import table_blocks
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 _SPACE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _TABLE, _OFFICE = _SPACE % "text", _SPACE % "table", _SPACE % "office"
@@ -21,7 +22,7 @@ _META |= {"creation-date": "created", "date": "modified", "language": "language"
 def read(data: bytes, max_bytes: int, comments: bool = False) -> Read:
     """The document's text; with `comments`, what readers noted in its margin too.
 
-    Raises SetAside for an encrypted or broken file and for one that unpacks to more than `max_bytes`.
+    Raises Rejected for an encrypted or broken file and for one that unpacks to more than `max_bytes`.
     """
     from lxml import etree
 
@@ -29,17 +30,17 @@ def read(data: bytes, max_bytes: int, comments: bool = False) -> Read:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             unpacked = sum(entry.file_size for entry in package.infolist())
             if unpacked > max_bytes:
-                raise SetAside(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
+                raise Rejected(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
             names = set(package.namelist())
             if "META-INF/manifest.xml" in names and b"encryption-data" in package.read("META-INF/manifest.xml"):
-                raise SetAside("encrypted: needs a password")
+                raise Rejected("encrypted: needs a password")
             if "content.xml" not in names:
-                raise SetAside("not an OpenDocument file: no content in it")
+                raise Rejected("not an OpenDocument file: no content in it")
             parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True)
             content = etree.fromstring(package.read("content.xml"), parser)
             meta = etree.fromstring(package.read("meta.xml"), parser) if "meta.xml" in names else None
     except zipfile.BadZipFile as error:
-        raise SetAside(f"broken or truncated OpenDocument file: {error}") from error
+        raise Rejected(f"broken or truncated OpenDocument file: {error}") from error
     body = content.find(_OFFICE + "body")
     blocks = list(_blocks(content if body is None else body, comments))
     title = next((one_line(t) for h in content.iter(_TEXT + "h") if (t := "".join(_characters(h, [])))), "")

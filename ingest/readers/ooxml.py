@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from polyonym.ingest.readers.result import SetAside, clean_metadata
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import clean_metadata
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(wordprocessingml|drawingml|presentationml|spreadsheetml)/")
@@ -29,7 +30,7 @@ _PROPERTIES = {
 class Package:
     """An opened file. Parts are parsed in the commoner dialect of the format, whichever they are written in.
 
-    Raises SetAside for an encrypted or broken file, for one of the older binary format, and for one that unpacks to more than
+    Raises Rejected for an encrypted or broken file, for one of the older binary format, and for one that unpacks to more than
     `max_bytes`.
     """
 
@@ -37,18 +38,18 @@ class Package:
         if data.startswith(_OLE):
             encrypted = "EncryptedPackage".encode("utf-16-le") in data
             older = f"not a {suffix} file but one of the older format ({suffix[:-1]}): save it as {suffix}"
-            raise SetAside("encrypted: needs a password" if encrypted else older)
+            raise Rejected("encrypted: needs a password" if encrypted else older)
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except zipfile.BadZipFile as error:
-            raise SetAside(f"broken or truncated {suffix}: {error}") from error
+            raise Rejected(f"broken or truncated {suffix}: {error}") from error
         unpacked = sum(entry.file_size for entry in self._zip.infolist())
         if unpacked > max_bytes:
-            raise SetAside(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
+            raise Rejected(f"oversized: {unpacked:,} bytes when unpacked, the limit is {max_bytes:,}")
         self._names = set(self._zip.namelist())
         self.main = next(iter(self.related("", "officeDocument")), "")
         if self.main not in self._names:
-            raise SetAside(f"not a {suffix} file: no document in it")
+            raise Rejected(f"not a {suffix} file: no document in it")
 
     def part(self, name: str) -> Any:
         """The root element of a part, None where there is no such part."""

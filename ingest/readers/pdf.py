@@ -8,7 +8,8 @@ from itertools import zip_longest
 from statistics import median
 from typing import Any
 
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 _PDFIUM = threading.Lock()  # PDFium is not thread-safe
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
@@ -24,7 +25,7 @@ _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 
 
 def read(data: bytes) -> Read:
-    """Raises SetAside for an encrypted file, a broken one, and one without a text layer."""
+    """Raises Rejected for an encrypted file, a broken one, and one without a text layer."""
     import pypdfium2
 
     with _PDFIUM:
@@ -32,15 +33,15 @@ def read(data: bytes) -> Read:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
             if getattr(error, "err_code", None) == _PASSWORD_ERROR:
-                raise SetAside("encrypted: needs a password") from error
-            raise SetAside("broken PDF: " + _pdfium_reason(error)) from error
+                raise Rejected("encrypted: needs a password") from error
+            raise Rejected("broken PDF: " + _pdfium_reason(error)) from error
         try:
             information = document.get_metadata_dict()
             pages = [_page_text(document, number) for number in range(len(document))]
         finally:
             document.close()
     if not any(page.strip() for page in pages):
-        raise SetAside("no text layer (scanned pages?)")
+        raise Rejected("no text layer (scanned pages?)")
     text = _mend_words("\n\f\n".join(_without_running_lines(pages)))
     metadata = {name: _iso_date(information[field]) for field, name in _FIELDS.items() if information.get(field)}
     return Read(

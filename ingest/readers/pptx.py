@@ -15,7 +15,7 @@ _OUTSIDE = {"sldNum", "dt", "ftr", "hdr", "sldImg"}
 
 
 def read(data: bytes, max_bytes: int, comments: bool = False) -> Read:
-    """The text of all slides that are shown; with `comments`, what readers noted on a slide too. Raises SetAside as ooxml.Package does."""
+    """The text of all slides that are shown; with `comments`, what readers noted on a slide too. Raises Rejected as ooxml.Package does."""
     package = Package(data, ".pptx", max_bytes)
     parts = package.related_by_id(package.main)
     presentation = package.part(package.main)

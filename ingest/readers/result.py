@@ -48,18 +48,6 @@ class Read:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Unreadable:
-    """A file (`suffix` "") or a row of a table that holds no readable text, with the reason."""
-
-    suffix: str
-    reason: str
-
-
-class SetAside(Exception):
-    """Raised by readers: the file as a whole cannot be read, for the reason in the message."""
-
-
 def one_line(text: str, length: int = TITLE_LENGTH) -> str:
     """`text` on one line, without control characters and broken surrogates, cut to `length`."""
     line = _UNPRINTABLE.sub(" ", text[: 10 * length]).strip()

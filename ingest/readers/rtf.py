@@ -3,7 +3,8 @@
 import re
 
 from polyonym.ingest.readers.html import table_blocks
-from polyonym.ingest.readers.result import Read, SetAside, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, clean_metadata, one_line
 
 _TITLE = re.compile(r"\{\\title ([^{}\\]*)\}")
 _AUTHOR = re.compile(r"\{\\author ([^{}\\]*)\}")
@@ -12,11 +13,11 @@ _HIDDEN_GROUPS = re.compile(r"\{\\(?:info|title|author|creatim)\b")
 
 
 def read(data: bytes) -> Read:
-    """A paragraph a block, a table's rows with " | " between cells. Raises SetAside for what does not begin as such a file does."""
+    """A paragraph a block, a table's rows with " | " between cells. Raises Rejected for what does not begin as such a file does."""
     from striprtf.striprtf import rtf_to_text
 
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise SetAside("not an .rtf file")
+        raise Rejected("not an .rtf file")
     source = data.decode("latin-1")
     blocks: list[str] = []
     rows: list[list[str]] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from polyonym.ingest.readers import heads
 from polyonym.ingest.readers.content import Content, LineNumbers, open_content
-from polyonym.ingest.readers.result import SetAside
+from polyonym.ingest.readers.rejection import Rejected
 from polyonym.ingest.readers.tables import Layout, Row, Table
 
 _SAMPLE = 200
@@ -18,7 +18,7 @@ terabytes."""
 
 
 def tables(file: Content, max_bytes: int) -> Iterator[Table]:
-    """The tables of a workbook, one a sheet that holds anything. Raises SetAside for one that is encrypted, too large or without sheets."""
+    """The tables of a workbook, one a sheet that holds anything. Raises Rejected for one that is encrypted, too large or without sheets."""
     import python_calamine
 
     with open_content(file) as stream:
@@ -26,7 +26,7 @@ def tables(file: Content, max_bytes: int) -> Iterator[Table]:
         try:
             workbook = python_calamine.load_workbook(stream)
         except python_calamine.PasswordError as error:
-            raise SetAside("encrypted: needs a password") from error
+            raise Rejected("encrypted: needs a password") from error
         names = [
             sheet.name
             for sheet in workbook.sheets_metadata
@@ -35,7 +35,7 @@ def tables(file: Content, max_bytes: int) -> Iterator[Table]:
         if len(names) > 1:
             names = [name for name in names if workbook.get_sheet_by_name(name).height]
         if not names:
-            raise SetAside("empty table: no rows")
+            raise Rejected("empty table: no rows")
         for name in names:
             sheet = workbook.get_sheet_by_name(name)
             layout = Layout(sheet=name.replace("/", "_") if len(names) > 1 else "")
@@ -47,7 +47,7 @@ def _check_size(stream: Any, max_bytes: int) -> None:
         with zipfile.ZipFile(stream) as package:
             unpacked = sum(entry.file_size for entry in package.infolist())
         if unpacked > _MOST_UNPACKED * max_bytes:
-            raise SetAside(f"oversized: {unpacked:,} bytes when unpacked, the limit of a workbook is {_MOST_UNPACKED * max_bytes:,}")
+            raise Rejected(f"oversized: {unpacked:,} bytes when unpacked, the limit of a workbook is {_MOST_UNPACKED * max_bytes:,}")
     stream.seek(0)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from polyonym.ingest.readers.column_dates import iso_date
 from polyonym.ingest.readers.columns import Columns, choose, id_of, is_index, is_nothing, kind_of
-from polyonym.ingest.readers.result import Read, ReaderOptions, SetAside, Unreadable, clean_metadata, one_line
+from polyonym.ingest.readers.rejection import Rejected, Unreadable
+from polyonym.ingest.readers.result import Read, ReaderOptions, clean_metadata, one_line
 
 SAMPLE_ROWS = 200
 SAMPLE_CHARACTERS = 10_000_000
@@ -62,7 +63,7 @@ class Table:
 def read_rows(rows: Iterable[Row], options: ReaderOptions, layout: Layout) -> Iterator[Read | Unreadable]:
     """Documents of a table, one a row, in bounded memory (but for the names given out). What the columns are for goes to `layout`.
 
-    Raises SetAside when no row of the beginning can be read, and when the table lacks the columns that the options name.
+    Raises Rejected when no row of the beginning can be read, and when the table lacks the columns that the options name.
     """
     iterator = iter(rows)
     sample: list[Row] = []
@@ -77,12 +78,12 @@ def read_rows(rows: Iterable[Row], options: ReaderOptions, layout: Layout) -> It
     except Exception as error:
         broken = error
     if not sample and broken is None:
-        raise SetAside("empty table: no rows")
+        raise Rejected("empty table: no rows")
     if not any(not row.problem for row in sample):
         if broken is not None:
             raise broken
         if len(sample) == SAMPLE_ROWS:
-            raise SetAside(f"none of the first {SAMPLE_ROWS} rows can be read; {sample[0].place}: {sample[0].problem}")
+            raise Rejected(f"none of the first {SAMPLE_ROWS} rows can be read; {sample[0].place}: {sample[0].problem}")
         yield from (Unreadable(row.place, row.problem) for row in sample)
         return
     columns = choose([row.cells for row in sample if not row.problem], options)

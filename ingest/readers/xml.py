@@ -7,7 +7,8 @@ from typing import Any
 
 from polyonym.ingest.readers import html
 from polyonym.ingest.readers.content import Content, read_content
-from polyonym.ingest.readers.result import Read, SetAside, one_line
+from polyonym.ingest.readers.rejection import Rejected
+from polyonym.ingest.readers.result import Read, one_line
 from polyonym.ingest.readers.tables import Layout, Row, Table
 
 _MARKUP = re.compile(r"</?(?:p|br|div|a|b|i|em|strong|ul|ol|li|img|span|h[1-6]|table)\b[^<>]*>", re.IGNORECASE)
@@ -15,7 +16,7 @@ _TITLES = ("title", "head", "heading", "headline")
 
 
 def contents(file: Content, max_bytes: int) -> Iterator[Table | Read]:
-    """The table of a file (the items of a feed, the records of an export), or its text. Raises SetAside for what is no XML, or too large."""
+    """The table of a file (the items of a feed, the records of an export), or its text. Raises Rejected for what is no XML, or too large."""
     from lxml import etree
 
     data = read_content(file, max_bytes)
@@ -24,7 +25,7 @@ def contents(file: Content, max_bytes: int) -> Iterator[Table | Read]:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise SetAside(f"not valid XML: {error}") from error
+        raise Rejected(f"not valid XML: {error}") from error
     if _name(root) == "html":
         yield html.read(data)
         return

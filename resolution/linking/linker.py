@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from polyonym.ingest.text.documents import Document
+from polyonym.resolution.linking.abstention import verdict
 from polyonym.resolution.linking.candidates import CandidateSource, Item
 from polyonym.resolution.linking.features import FEATURES, DocumentWords
 from polyonym.resolution.linking.links import Link
 from polyonym.resolution.linking.pools import Pool, pools
-from polyonym.resolution.linking.ranking import Weights, confidence, verdict
+from polyonym.resolution.linking.ranking import Weights, confidence
 from polyonym.resolution.linking.registry import Registry
 from polyonym.resolution.linking.words import STOP_WORDS, tokens_of
 from polyonym.resolution.names.comparison import alike

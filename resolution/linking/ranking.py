@@ -103,11 +103,3 @@ def exclusive(confidences: Sequence[float]) -> list[float]:
     """The probabilities of claims to one item, each below 1, once it is known that at most one of them is right."""
     odds = [p / (1.0 - p) for p in confidences]
     return [o / (1.0 + sum(odds)) for o in odds]
-
-
-def verdict(sure: float, ranked: Ranked, weights: Weights) -> str:
-    """link, abstain (two candidates are too close, and one of them is likely enough) or nil (nothing fits)."""
-    close = ranked.shares[1] / ranked.shares[0] if len(ranked.shares) > 1 else 0.0
-    if close >= weights.doubt:
-        return "abstain" if sure * (1.0 + close) >= weights.threshold else "nil"
-    return "link" if sure >= weights.threshold else "nil"

@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import Column, Connection, Table, Text, delete, select
 
 from polyonym.ingest.errors import WrongUse
-from polyonym.ingest.readers import SetAside, read_tables
+from polyonym.ingest.readers import Rejected, read_tables
 from polyonym.ingest.readers.columns import id_of, plain_name
 from polyonym.ingest.readers.tables import Layout, Row
 from polyonym.ingest.store.tables import Json, insert_rows, metadata
@@ -52,7 +52,7 @@ def read_registry(path: Path) -> list[Item]:
                 if item.id in items:
                     raise WrongUse(f"{where}: `id` {item.id!r} stands in {places[item.id]} already. Give every entry an id of its own.")
                 items[item.id], places[item.id] = item, row.place
-    except SetAside as problem:
+    except Rejected as problem:
         raise WrongUse(f"The registry {path} cannot be read: {problem}. Give a table with the columns {', '.join(_FIELDS)}.") from problem
     return [items[i] for i in sorted(items)]
 

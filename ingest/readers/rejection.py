@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyonym.ingest.readers.content import Content
 from polyonym.ingest.readers.encodings import NotText
 from polyonym.ingest.readers.result import one_line
 
@@ -20,14 +19,14 @@ class Rejected(Exception):
     """Raised by readers: the file as a whole cannot be read, for the reason in the message."""
 
 
-def rejected(file: Content, kind: str | None, error: Exception) -> Rejected:
+def rejected(file: object, kind: str | None, error: Exception) -> Rejected:
     """Whatever a reader of a `kind` of file raised, as the rejection of the file."""
     if isinstance(error, Rejected):
         return error
     return Rejected(str(error) if isinstance(error, NotText) else reason_of(file, kind, error))
 
 
-def reason_of(file: Content, kind: str | None, error: Exception) -> str:
+def reason_of(file: object, kind: str | None, error: Exception) -> str:
     """Why a file of a `kind` (a format, None when it is unknown) cannot be read, in words for a person."""
     match error:
         case FileNotFoundError():

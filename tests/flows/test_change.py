@@ -50,6 +50,7 @@ from polyonym.flows.report import report
 from polyonym.graph.stores.model import EDGES, NODES
 from polyonym.graph.summaries import summaries
 from polyonym.ingest.errors import WrongUse
+from polyonym.ingest.sources import sources
 from polyonym.ingest.store.changes import set_watermark, watermark
 from polyonym.ingest.store.tables import metadata
 from polyonym.ingest.text.embedding import Embedder
@@ -302,6 +303,9 @@ class Series(RuleBasedStateMachine):
             base.unlink(missing_ok=True)
         registry = self.folder / "registry.jsonl"
         registry.write_text("".join(json.dumps(row) + "\n" for row in REGISTRIES[self.registry]))
+        with place.engine.connect() as connection:
+            if not sources.remembered(connection):
+                self.filled()
         with ids_kept(place):
             place.ingest(registry=registry, dies_after=dies_after)
         self.out = {name: text for name, text in self.out.items() if self.text(name) == text}
@@ -314,6 +318,13 @@ class Series(RuleBasedStateMachine):
                 named = connection.exec_driver_sql("SELECT count(*) FROM mention_names").scalar()
             assert named == len(self.place.export("mentions"))
 
+    def filled(self) -> bool:
+        """Whether the folder was empty, which a home that has never seen it takes for a wrong path; now it has a file."""
+        if any(path.is_file() for path in self.place.source.rglob("*")):
+            return False
+        self.place.write({"rest.txt": "It rained."})
+        return True
+
     def teardown(self) -> None:
         try:
             if self.stale:
@@ -321,8 +332,7 @@ class Series(RuleBasedStateMachine):
             for name in self.out:
                 (self.place.source / name).unlink()
             self.out.clear()
-            if not any(path.is_file() for path in self.place.source.rglob("*")):  # which a new home takes for a wrong path
-                self.place.write({"rest.txt": "It rained."})
+            if self.filled():
                 self.ingest(self.place)
             fresh = self.make(source=self.place.source, names=self.names, fast=self.fast)
             corrections.take_in(fresh.engine, self.judgements())

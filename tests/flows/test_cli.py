@@ -23,7 +23,7 @@ from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
 from polyonym.flows.cli import app, corrections, knowledge, quality, running, showing
-from polyonym.flows.home import history
+from polyonym.flows.home import history as run_history
 from polyonym.flows.home.home import Home
 from polyonym.flows.inspect.exports import KINDS
 from polyonym.flows.orchestration.schedule import Schedule, missed
@@ -416,10 +416,10 @@ def test_a_killed_run_leaves_no_server_behind_for_long(tmp_path: Path) -> None:
 # On a schedule
 
 
-def history(home: Path) -> list[history.RunRecord]:
+def history(home: Path) -> list[run_history.RunRecord]:
     engine = open_state(f"sqlite:///{home / 'state.db'}")
     with engine.connect() as connection:
-        found = history.load(connection)
+        found = run_history.load(connection)
     engine.dispose()
     return found
 
@@ -509,5 +509,5 @@ def test_only_an_ingestion_that_was_done_stands_for_the_one_that_was_due(last: l
     for number, words in enumerate(["done ingest", *last] if last else []):
         status, what = words.split()
         when = f"2026-03-0{2 if number else 1}T03:00:00+00:00"
-        held.append(history.RunRecord(number, when, when, status, {"files": {}} if what == "ingest" else {}))
+        held.append(run_history.RunRecord(number, when, when, status, {"files": {}} if what == "ingest" else {}))
     assert missed(Schedule("0 2 * * *"), held, datetime(2026, 3, 2, 12, tzinfo=UTC)) == caught_up

@@ -17,6 +17,7 @@ _MARKUP = re.compile(r"\[/?(?:bold|dim|italic|red|green)[a-z ]*\]")
 def page() -> str:
     """The reference of all commands and options, as Markdown."""
     command = typer.main.get_command(cli.app)
+    command.commands = dict(sorted(command.commands.items()))  # else in the order in which their modules were first imported
     context = typer.Context(command, info_name="polyonym")
     text = get_docs_for_click(obj=command, ctx=context, name="polyonym", title="The command line")
     text = re.sub(r"^ {1,2}(?=\S)", "    ", _MARKUP.sub("", text), flags=re.MULTILINE)  # what is set in columns keeps them

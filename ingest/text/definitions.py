@@ -88,7 +88,7 @@ def named_by(text: str, definition: Definition, after: int, names: Sequence[N]) 
         return next((n for n in names if n.start == definition.named_at), None)
     earliest = max(after, definition.start - _LOOK_BACK, text.rfind("\n\n", 0, definition.start))
     before = [n for n in names if earliest <= n.start and n.end <= definition.start]
-    right_before = before and not text[before[-1].end : definition.start].strip(" \t\r\n,;\"'“”")
+    right_before = before and not text[before[-1].end : definition.start].strip(" \t\r\n,;(\"'“”")
     for name in reversed(before):
         if name.label in ("ORG", "PERSON", "PER") and ((right_before and name is before[-1]) or _DESCRIBED.match(text, name.end)):
             return name

@@ -1,13 +1,11 @@
 """The Python interface: a home as one object, for notebooks and programs."""
 
-import getpass
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from sqlalchemy import Connection, Engine
 
 from polyonym.flows.home.home import Home as HomeFolder
 from polyonym.flows.home.settings import Settings, load_settings
+from polyonym.flows.home.signature import signed
 from polyonym.flows.inspect import explain, explanation_text, exports, search
 from polyonym.flows.inspect.explanation import Explanation
 from polyonym.flows.inspect.search import Hit
@@ -214,23 +213,23 @@ class Home:
 
     def judge_same(self, a: str, b: str, note: str = "") -> str:
         """Say that two names are one thing; it is obeyed at once, and by all later runs. Returns the judgement's id, for `undo`."""
-        return self._judge(lambda engine: corrections.same_or_different(engine, "same", a, b, note, *_signed()))
+        return self._judge(lambda engine: corrections.same_or_different(engine, "same", a, b, note, *signed()))
 
     def judge_different(self, a: str, b: str, note: str = "") -> str:
         """Say that two names are two things. Returns the judgement's id."""
-        return self._judge(lambda engine: corrections.same_or_different(engine, "different", a, b, note, *_signed()))
+        return self._judge(lambda engine: corrections.same_or_different(engine, "different", a, b, note, *signed()))
 
     def judge_link(self, name: str, wikidata_id: str | None, note: str = "") -> str:
         """Say which Wikidata item a name stands for; None: for none. Returns the judgement's id."""
-        return self._judge(lambda engine: corrections.link(engine, name, wikidata_id or "none", note, *_signed()))
+        return self._judge(lambda engine: corrections.link(engine, name, wikidata_id or "none", note, *signed()))
 
     def split(self, entity: str, mentions: Sequence[str], note: str = "") -> str:
         """Say that some mentions of an entity, each "DOCUMENT:START-END", are another thing. Returns the judgement's id."""
-        return self._judge(lambda engine: corrections.split(engine, entity, mentions, note, *_signed()))
+        return self._judge(lambda engine: corrections.split(engine, entity, mentions, note, *signed()))
 
     def rename(self, entity: str, name: str, note: str = "") -> str:
         """Give an entity the name by which it is shown. Returns the judgement's id."""
-        return self._judge(lambda engine: corrections.rename(engine, entity, name, note, *_signed()))
+        return self._judge(lambda engine: corrections.rename(engine, entity, name, note, *signed()))
 
     def undo(self, judgement: str) -> None:
         """Take a judgement back. Raises WrongUse when there is none of this id."""
@@ -246,8 +245,3 @@ class Home:
 def _entity(row: dict[str, Any]) -> Entity:
     values = {name: row[name] for name in Entity.__dataclass_fields__}
     return Entity(**values | {"aliases": tuple(Alias(**alias) for alias in row["aliases"])})
-
-
-def _signed() -> tuple[str, str]:
-    """Who judges, and when."""
-    return getpass.getuser(), datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,10 +1,7 @@
 """Commands by which people correct the graph: judgements, splits, names, removals. All are obeyed at once and in every later run."""
 
-import getpass
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +26,7 @@ from polyonym.flows.cli.common import (
 from polyonym.flows.home import interrupts
 from polyonym.flows.home.home import Opened
 from polyonym.flows.home.progress import console
+from polyonym.flows.home.signature import signed
 from polyonym.ingest.errors import WrongUse
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def same(
     as_json: JsonOption = False,
 ) -> None:
     """These two are one thing."""
-    _judge(home, config, as_json, lambda do, engine: do.same_or_different(engine, "same", a, b, note, *_signed()))
+    _judge(home, config, as_json, lambda do, engine: do.same_or_different(engine, "same", a, b, note, *signed()))
 
 
 @judge.command()
@@ -68,7 +66,7 @@ def different(
     as_json: JsonOption = False,
 ) -> None:
     """These two are different things."""
-    _judge(home, config, as_json, lambda do, engine: do.same_or_different(engine, "different", a, b, note, *_signed()))
+    _judge(home, config, as_json, lambda do, engine: do.same_or_different(engine, "different", a, b, note, *signed()))
 
 
 @judge.command()
@@ -81,7 +79,7 @@ def link(
     as_json: JsonOption = False,
 ) -> None:
     """This name stands for this Wikidata item, or for none."""
-    _judge(home, config, as_json, lambda do, engine: do.link(engine, name, item, note, *_signed()))
+    _judge(home, config, as_json, lambda do, engine: do.link(engine, name, item, note, *signed()))
 
 
 @app.command()
@@ -96,7 +94,7 @@ def split(
     as_json: JsonOption = False,
 ) -> None:
     """Take mentions out of an entity: they are another thing."""
-    _judge(home, config, as_json, lambda do, engine: do.split(engine, entity, mentions, note, *_signed()))
+    _judge(home, config, as_json, lambda do, engine: do.split(engine, entity, mentions, note, *signed()))
 
 
 @app.command()
@@ -109,7 +107,7 @@ def rename(
     as_json: JsonOption = False,
 ) -> None:
     """Give an entity the name by which it is shown."""
-    _judge(home, config, as_json, lambda do, engine: do.rename(engine, entity, name, note, *_signed()))
+    _judge(home, config, as_json, lambda do, engine: do.rename(engine, entity, name, note, *signed()))
 
 
 @app.command()
@@ -224,15 +222,6 @@ def _correcting(home: Path, config: Path | None) -> Iterator[Opened]:
     with writing(home, config) as it:
         interrupts.watch_interrupts()
         yield it
-
-
-def _signed() -> tuple[str, str]:
-    """Who judges, and when."""
-    try:
-        who = getpass.getuser()
-    except (KeyError, OSError):  # a user id without a name, as in containers
-        who = str(os.getuid())
-    return who, datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _judge(home: Path, config: Path | None, as_json: bool, make: Callable[[Any, "Engine"], "Judgement"]) -> None:

@@ -9,8 +9,6 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-VERSION = 3
-"""Raised when a reader's output for the same bytes changes, so that every file is read again."""
 TITLE_LENGTH = 300
 VALUE_LENGTH = 2000
 METADATA_KEYS = 100
@@ -35,7 +33,7 @@ class ReaderOptions:
     @property
     def key(self) -> str:
         """Changes when files have to be read again although their bytes are the same."""
-        return json.dumps([VERSION, asdict(self)], sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True)
 
 
 @dataclass(frozen=True)

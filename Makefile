@@ -9,7 +9,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO_HOME ?= demo-home
-PACKAGES := flows graph ingest resolution
+PACKAGES := flows graph ingest resolution retrieval
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: docs install demo test check types crash bench-coats clean

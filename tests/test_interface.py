@@ -90,5 +90,9 @@ def test_what_cannot_be_done_is_said_in_one_message(home: polyonym.Home, tmp_pat
 def test_every_package_is_installed() -> None:
     root = Path(__file__).parents[1]
     listed = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
-    folders = {file.parent.relative_to(root) for top in ("flows", "graph", "ingest", "resolution", "retrieval") for file in (root / top).rglob("*.py")}
+    folders = {
+        file.parent.relative_to(root)
+        for top in ("flows", "graph", "ingest", "resolution", "retrieval")
+        for file in (root / top).rglob("*.py")
+    }
     assert sorted(listed) == sorted(["polyonym", *("polyonym." + folder.as_posix().replace("/", ".") for folder in folders)])

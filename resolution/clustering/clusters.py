@@ -23,7 +23,7 @@ from polyonym.resolution.judgements.judgements import Constraints
 from polyonym.resolution.names.abbreviations import abbreviates
 from polyonym.resolution.names.comparison import alike
 from polyonym.resolution.names.entity_types import majority, type_of
-from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_typo_variant
+from polyonym.resolution.names.normal_forms import demonym_of, is_generic, is_place_name, is_typo_variant, without_legal_form
 from polyonym.resolution.names.persons import (
     PersonParts,
     given_keys,
@@ -611,8 +611,17 @@ def _cluster(
         labels.update(u.labels)
     name = canonical_name(document_entities, short)
     return Cluster(
-        tuple(u.key for u in document_entities), name, majority(labels), min(wikidata, default=None), min(registry, default=None)
+        tuple(u.key for u in document_entities), name, _type(name, labels), min(wikidata, default=None), min(registry, default=None)
     )
+
+
+def _type(name: str, labels: Mapping[str, int]) -> str:
+    """The commonest type of these labels, but no place and no person behind a name with a legal form ("Hartmann Werke GmbH"): two
+    letters ("AS Roma", "Li Co") are no such sign, and films and products are called like firms.
+    """
+    type_, bare = majority(labels), set(map(squash, without_legal_form(name).split()))
+    firm = type_ in ("PLACE", "PERSON") and any(len(word) > 2 for word in set(map(squash, name.split())) - bare)
+    return "ORG" if firm else type_
 
 
 def _may_be_one_person(a: str, b: str) -> bool:

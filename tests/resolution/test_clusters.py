@@ -101,6 +101,15 @@ def test_names_of_different_things_stay_apart(forms: tuple[str, ...]) -> None:
     assert {last} in found
 
 
+@pytest.mark.parametrize(
+    ("form", "type_"),
+    [("Hartmann Werke GmbH/GPE", "ORG"), ("Ola Brandt Ltd./PERSON", "ORG"), ("AS Roma/GPE", "PLACE"), ("(Hamburg)/GPE", "PLACE"), ("Ants, Inc./WORK_OF_ART", "WORK")],
+)  # fmt: skip
+def test_a_legal_form_is_no_place_and_no_person(form: str, type_: str) -> None:
+    [cluster] = solve(one_each(form), NONE, context=no_context).clusters
+    assert cluster.type == type_
+
+
 def test_a_people_has_one_node_for_its_singular_and_plural() -> None:
     assert clusters(one_each("Hindu/NORP", "Hindus/NORP", "Owen/PERSON", "Owens/PERSON", "Saxon/ORG")) == [{"a", "b"}, {"c"}, {"d"}, {"e"}]
 

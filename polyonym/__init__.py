@@ -14,6 +14,7 @@ What is named here is the public interface; every other module may change from o
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polyonym.flows.inspect.asking import Answer
     from polyonym.flows.inspect.explanation import Explanation
     from polyonym.flows.inspect.search import Hit
     from polyonym.ingest.errors import Damaged, HomeHeld, ServerAway, Stop, WrongUse
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alias",
+    "Answer",
     "Damaged",
     "Entity",
     "Explanation",

@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Engine
 from polyonym.flows.home.home import Home as HomeFolder
 from polyonym.flows.home.settings import Settings, load_settings
 from polyonym.flows.home.signature import signed
-from polyonym.flows.inspect import explain, explanation_text, exports, search
+from polyonym.flows.inspect import asking, explain, explanation_text, exports, search
+from polyonym.flows.inspect.asking import Answer
 from polyonym.flows.inspect.explanation import Explanation
 from polyonym.flows.inspect.search import Hit
 from polyonym.flows.pipeline import corrections
@@ -23,6 +24,7 @@ from polyonym.flows.pipeline.loading import open_graph
 from polyonym.flows.pipeline.refresh import refresh
 from polyonym.ingest.errors import Damaged, HomeHeld, ServerAway, Stop, WrongUse
 from polyonym.resolution.judgements.judgements import Judgement
+from polyonym.retrieval.records import Mode
 
 if TYPE_CHECKING:
     import pandas
@@ -197,6 +199,13 @@ class Home:
         """The `limit` chunks, entities and communities nearest in meaning to a text."""
         with self._reading() as connection:
             return search.search(self._folder, self._settings, connection, text, limit)
+
+    def ask(self, question: str, mode: str = "adaptive", limit: int = 5) -> Answer:
+        """The passages that answer a question, at most `limit`, and what the question was taken to name. Raises WrongUse for another mode."""
+        if mode not in list(Mode):
+            raise WrongUse(f"There is no mode {mode!r}: give one of {', '.join(Mode)}.")
+        with self._reading() as connection:
+            return asking.opened(self._folder, self._settings, connection)(question, Mode(mode), limit)
 
     def query(self, cypher: str) -> list[dict[str, Any]]:
         """The rows of a reading Cypher query, by column. Raises WrongUse for one that is wrong, or would write."""

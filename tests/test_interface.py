@@ -12,6 +12,7 @@ import polyonym
 
 PUBLIC = [
     "Alias",
+    "Answer",
     "Damaged",
     "Entity",
     "Explanation",

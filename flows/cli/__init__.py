@@ -30,6 +30,7 @@ app = typer.Typer(
   polyonym ingest docs/ --registry r.jsonl  read, resolve, load the graph
   polyonym status                          what is there now
   polyonym explain "Apple"                 why these are the same
+  polyonym ask "Who runs Apple?"           the passages that answer
 """,
     epilog="[bold]Exit codes[/bold]\n\n" + "\n".join(f"{code:>3}  {code.meaning}" for code in ExitCode),
 )
@@ -46,7 +47,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main() -> None:
     """Run a command. Whatever fails becomes one message and an exit code."""
-    from polyonym.flows.cli import corrections, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
+    from polyonym.flows.cli import asking, corrections, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # else a caller has put something of its own in its place

@@ -1,5 +1,6 @@
 """Search by meaning over the vector indexes: chunks, entities and communities, with where each comes from."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -28,13 +29,7 @@ class Hit:
 def search(home: Home, settings: Settings, connection: Connection, text: str, limit: int) -> list[Hit]:
     """The `limit` nearest things of each kind, best first within each. Raises WrongUse when another model made the indexes."""
     names = ("entities", "communities", "chunks")
-    for name in names:
-        manifest = vectors.manifest(home.vectors, name)
-        if manifest is not None and manifest.model != model_fingerprint(settings.embedding_model):
-            raise WrongUse(
-                f"The index of {name} was not made by the model that the settings name, {settings.embedding_model}: their vectors "
-                "cannot be compared. Run `polyonym ingest` again, which embeds everything anew, or set POLYONYM_EMBEDDING_MODEL back."
-            )
+    need_same_model(home, settings, names)
     vector = Embedder(settings.embedding_model).encode([text])[0]
     nearest = {name: vectors.search(home.vectors, name, vector, limit) for name in names}
     return [
@@ -42,6 +37,17 @@ def search(home: Home, settings: Settings, connection: Connection, text: str, li
         *_communities(connection, nearest["communities"]),
         *_chunks(connection, nearest["chunks"]),
     ]
+
+
+def need_same_model(home: Home, settings: Settings, names: Iterable[str]) -> None:
+    """Raises WrongUse when one of these indexes was made by another model than the one that the settings name."""
+    for name in names:
+        manifest = vectors.manifest(home.vectors, name)
+        if manifest is not None and manifest.model != model_fingerprint(settings.embedding_model):
+            raise WrongUse(
+                f"The index of {name} was not made by the model that the settings name, {settings.embedding_model}: their vectors "
+                "cannot be compared. Run `polyonym ingest` again, which embeds everything anew, or set POLYONYM_EMBEDDING_MODEL back."
+            )
 
 
 def _entities(connection: Connection, nearest: list[tuple[str, float]]) -> list[Hit]:

@@ -22,14 +22,14 @@ import typer
 from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
-from polyonym.flows.cli import app, corrections, knowledge, quality, running, showing
+from polyonym.flows.cli import app, asking, corrections, knowledge, quality, running, showing
 from polyonym.flows.home import history as run_history
 from polyonym.flows.home.home import Home
 from polyonym.flows.inspect.exports import KINDS
 from polyonym.flows.orchestration.schedule import Schedule, missed
 from polyonym.ingest.store.database import open_state
 
-__all__ = ["corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
+__all__ = ["asking", "corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from polyonym.flows.cli import main; main()"]
 ENVIRONMENT = {
@@ -132,6 +132,10 @@ def test_what_is_there_can_be_read_as_json(filled: Path) -> None:
     rows = answered("query", "MATCH (e:Entity) RETURN e.name AS name ORDER BY name", *home, "--json").json
     assert {"name": "Mette Lindqvist"} in rows
     assert polyonym("search", "who leads Velmora", *home, "--json").json
+    answer = answered("ask", "Who leads Velmora Group?", "--mode", "graph", *home, "--json").json
+    assert [name["name"] for name in answer["question"]["names"]] == ["Velmora Group"]
+    assert answer["evidence"][0]["document"] in {"brief.txt", "news/grid.txt"}
+    assert "Hamburg" in answered("ask", "Who leads Velmora Group?", "--mode", "graph", *home).output
     assert answered("judgements", *home, "--json").json == []
     assert answered("plan", filled / "docs", *home, "--json").json["work"] == []
 

@@ -1,13 +1,17 @@
 """Commands that ask the graph, and that compare the ways of asking it."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from polyonym.flows.cli import app
-from polyonym.flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, reading
+from polyonym.flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table, reading
 from polyonym.retrieval.records import Hit, Mode, Question
+
+if TYPE_CHECKING:
+    from polyonym.flows.inspect.comparison import Comparison
 
 
 @app.command()
@@ -52,3 +56,64 @@ def _question(understood: Question) -> dict[str, object]:
 
 def _row(hit: Hit) -> dict[str, object]:
     return vars(hit) | {"score": round(hit.score, 6)}
+
+
+@app.command()
+def compare(
+    questions: Annotated[
+        Path, typer.Argument(help="JSON lines of {id, question, gold: [titles or documents], kind}; gold_ids in place of gold: documents.")
+    ],
+    modes: Annotated[
+        list[Mode] | None, typer.Option("--mode", help="A mode to compare; may be given several times. All unless given.")
+    ] = None,
+    runs: Annotated[Path | None, typer.Option(help="Folder for a run file in TREC's form of each mode, MODE.run.")] = None,
+    home: HomeOption = DEFAULT_HOME,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Which mode finds what answers your questions: recall, full support, ranks and times of all modes, side by side."""
+    from polyonym.flows.home.progress import Timings
+    from polyonym.flows.inspect.comparison import compare as compared
+    from polyonym.retrieval import evaluation
+
+    asked = evaluation.read_questions(questions)
+    with reading(home, config) as (it, connection):
+        comparison = compared(it.home, it.settings, connection, asked, list(dict.fromkeys(modes or Mode)), Timings())
+    if runs is not None:
+        for outcome in comparison.outcomes:
+            evaluation.write_run(runs / f"{outcome.mode}.run", outcome.rankings)
+    rows = _rows(comparison)
+    if as_json:
+        print_json({"questions": len(comparison.questions), "unknown": [q.id for q in comparison.unknown], "modes": rows})
+        return
+    shown = [name for name in rows[0] if name != "recall@5 − bm25"]
+    print_table("", shown, ([row[name] for name in shown] for row in rows), right=range(2, len(shown)))
+    for row in rows:
+        if interval := row["recall@5 − bm25"]:
+            out.print(f"{row['mode']}: recall@5 is {interval[0]:+.3f} to {interval[1]:+.3f} above bm25's (95 %)")
+    if comparison.unknown:
+        out.print(f"{len(comparison.unknown):,} questions were left out: not all of their gold is in this home under one title.")
+
+
+def _rows(comparison: "Comparison") -> list[dict[str, Any]]:
+    """A row for each mode over all questions and over those of each kind where there are several."""
+    from polyonym.retrieval import evaluation
+
+    kinds = sorted({q.kind for q in comparison.questions})
+    words = next((o for o in comparison.outcomes if o.mode is Mode.BM25), None)
+    rows = []
+    for kind in ["all", *kinds] if kinds != ["all"] else ["all"]:
+        ids = [q.id for q in comparison.questions if kind in ("all", q.kind)]
+        for outcome in comparison.outcomes:
+            mean = evaluation.mean([outcome.measures[i] for i in ids])
+            interval = None
+            if kind == "all" and words and words is not outcome:
+                interval = evaluation.difference(*([o.measures[i].recall[1] for i in ids] for o in (outcome, words)))
+            rows.append(
+                {"mode": outcome.mode, "kind": kind, "n": len(ids)}
+                | {f"recall@{depth}": round(value, 3) for depth, value in zip(evaluation.DEPTHS, mean.recall, strict=True)}
+                | {f"support@{depth}": round(value, 3) for depth, value in zip(evaluation.DEPTHS, mean.support, strict=True)}
+                | {"mrr": round(mean.reciprocal_rank, 3), "ndcg@10": round(mean.gain, 3)}
+                | {"ms p50": outcome.milliseconds(ids, 0.5), "ms p95": outcome.milliseconds(ids, 0.95), "recall@5 − bm25": interval}
+            )
+    return rows

@@ -116,7 +116,7 @@ def place(filled: Path, tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
-def test_what_is_there_can_be_read_as_json(filled: Path) -> None:
+def test_what_is_there_can_be_read_as_json(filled: Path, tmp_path: Path) -> None:
     home = ("--home", filled / "home")
     status = polyonym("status", *home, "--json").json
     assert status["counts"]["documents"] == 3 and status["last_run"]["status"] == "done" and status["pending"] == {}
@@ -136,6 +136,13 @@ def test_what_is_there_can_be_read_as_json(filled: Path) -> None:
     assert [name["name"] for name in answer["question"]["names"]] == ["Velmora Group"]
     assert answer["evidence"][0]["document"] in {"brief.txt", "news/grid.txt"}
     assert "Hamburg" in answered("ask", "Who leads Velmora Group?", "--mode", "graph", *home).output
+    asked = tmp_path / "questions.jsonl"
+    asked.write_text(
+        '{"id": 1, "question": "Who leads Velmora Group?", "gold": ["brief.txt"]}\n{"id": 2, "question": "x", "gold": ["y"]}\n'
+    )
+    compared = answered("compare", asked, "--mode", "graph", "--mode", "bm25", "--runs", tmp_path / "runs", *home, "--json").json
+    assert (compared["questions"], compared["unknown"], len(compared["modes"])) == (1, ["2"], 2)
+    assert compared["modes"][0]["recall@5"] == 1 and (tmp_path / "runs" / "graph.run").read_text().startswith("1 Q0 ")
     assert answered("judgements", *home, "--json").json == []
     assert answered("plan", filled / "docs", *home, "--json").json["work"] == []
 

@@ -1,5 +1,6 @@
 """Commands that show what a home holds. They read the last committed state, also while a run writes."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +20,10 @@ from polyonym.flows.cli.common import (
     out,
     output_option,
     print_json,
-    print_lines,
     print_table,
     reading,
 )
 from polyonym.flows.home.settings import SECRETS, Settings, load_settings
-from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.store import files
 from polyonym.ingest.store.database import without_password
 
@@ -169,26 +168,24 @@ def export(
     kind: Annotated[
         str,
         typer.Argument(
-            help="documents, rejected, chunks, mentions, entities, relations, decisions, communities, review, redirects, judgements or runs."
+            help="documents, rejected, chunks, mentions, entities, relations, decisions, communities, review, redirects, judgements or runs; "
+            "or the graph for other programs: graphml or rdf (N-Triples)."
         ),
     ],
     output: Annotated[Path | None, output_option("File to write; standard output without.")] = None,
     home: HomeOption = DEFAULT_HOME,
     config: ConfigOption = None,
 ) -> None:
-    """Write one kind of thing as JSON lines, sorted, the same for the same state."""
+    """Write one kind of thing as JSON lines, or the graph as GraphML or RDF, sorted, the same for the same state."""
     from polyonym.flows.inspect import exports
 
-    if kind not in exports.KINDS:
-        raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join(exports.KINDS)}.")
     with reading(home, config) as (_, connection):
-        rows = exports.export(connection, kind)
+        lines = exports.lines(connection, kind)
         if output is None:
-            print_lines(rows)
+            sys.stdout.buffer.writelines(lines)
             return
         with files.replacing(output) as file:
-            for row in rows:
-                file.write(orjson.dumps(row) + b"\n")
+            file.writelines(lines)
 
 
 @app.command()

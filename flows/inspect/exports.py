@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection
 
 from polyonym.flows.home import history
 from polyonym.graph import communities, relations
+from polyonym.graph.formats import graphml, rdf
 from polyonym.graph.summaries import summaries
+from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.mentions import mentions
 from polyonym.ingest.store import stage_marks
 from polyonym.ingest.store.tables import batched
@@ -24,6 +27,15 @@ from polyonym.resolution.within_document import document_names
 from polyonym.resolution.within_document.document_entities import DocumentName
 
 Row = dict[str, Any]
+
+
+def lines(connection: Connection, kind: str) -> Iterator[bytes]:
+    """The lines of one kind's file: JSON of KINDS, or a format of FORMATS. Raises WrongUse for another kind."""
+    if kind in FORMATS:
+        return (line.encode() + b"\n" for line in FORMATS[kind](connection))
+    if kind not in KINDS:
+        raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join((*KINDS, *FORMATS))}.")
+    return (orjson.dumps(row) + b"\n" for row in export(connection, kind))
 
 
 def export(connection: Connection, kind: str) -> Iterator[Row]:
@@ -266,3 +278,6 @@ KINDS: dict[str, Callable[[Connection], Iterator[Row]]] = {
     "judgements": _judgements,
     "runs": _runs,
 }
+
+FORMATS: dict[str, Callable[[Connection], Iterator[str]]] = {"graphml": graphml.lines, "rdf": rdf.lines}
+"""The graph in the forms that other programs read."""

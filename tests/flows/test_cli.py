@@ -135,7 +135,7 @@ def test_what_is_there_can_be_read_as_json(filled: Path, tmp_path: Path) -> None
     answer = answered("ask", "Who leads Velmora Group?", "--mode", "graph", *home, "--json").json
     assert [name["name"] for name in answer["question"]["names"]] == ["Velmora Group"]
     assert answer["evidence"][0]["document"] in {"brief.txt", "news/grid.txt"}
-    assert "Hamburg" in answered("ask", "Who leads Velmora Group?", "--mode", "graph", *home).output
+    assert "Hamburg" in answered("ask", "Who leads Velmora Group?", "--mode", "graph", *home).out
     asked = tmp_path / "questions.jsonl"
     asked.write_text(
         '{"id": 1, "question": "Who leads Velmora Group?", "gold": ["brief.txt"]}\n{"id": 2, "question": "x", "gold": ["y"]}\n'

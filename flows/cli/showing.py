@@ -24,6 +24,7 @@ from polyonym.flows.cli.common import (
     reading,
 )
 from polyonym.flows.home.settings import SECRETS, Settings, load_settings
+from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.store import files
 from polyonym.ingest.store.database import without_password
 
@@ -179,6 +180,9 @@ def export(
     """Write one kind of thing as JSON lines, or the graph as GraphML or RDF, sorted, the same for the same state."""
     from polyonym.flows.inspect import exports
 
+    kinds = (*exports.KINDS, *exports.FORMATS)
+    if kind not in kinds:
+        raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join(kinds)}.")
     with reading(home, config) as (_, connection):
         lines = exports.lines(connection, kind)
         if output is None:

@@ -12,7 +12,6 @@ from polyonym.flows.home import history
 from polyonym.graph import communities, relations
 from polyonym.graph.formats import graphml, rdf
 from polyonym.graph.summaries import summaries
-from polyonym.ingest.errors import WrongUse
 from polyonym.ingest.mentions import mentions
 from polyonym.ingest.store import stage_marks
 from polyonym.ingest.store.tables import batched
@@ -30,11 +29,9 @@ Row = dict[str, Any]
 
 
 def lines(connection: Connection, kind: str) -> Iterator[bytes]:
-    """The lines of one kind's file: JSON of KINDS, or a format of FORMATS. Raises WrongUse for another kind."""
+    """The lines of one kind's file: JSON of a key of KINDS, or a format of FORMATS."""
     if kind in FORMATS:
         return (line.encode() + b"\n" for line in FORMATS[kind](connection))
-    if kind not in KINDS:
-        raise WrongUse(f"There is no export {kind!r}. Kinds: {', '.join((*KINDS, *FORMATS))}.")
     return (orjson.dumps(row) + b"\n" for row in export(connection, kind))
 
 

@@ -11,7 +11,7 @@ from polyonym.retrieval.records import Hit, Mode, Question
 
 DEPTH = 100
 """Passages of each search that are fused."""
-_DAMPING = 0.5
+_DAMPING = 0.7
 """How likely the walk goes on rather than back to the things that the question names."""
 _STEPS = 20
 

@@ -89,7 +89,7 @@ def test_an_empty_home_answers_nothing(tmp_path: Path) -> None:
         assert documents_for(Index.read(connection, tmp_path / "vectors"), "Who is Karin Holm?", Mode.ADAPTIVE) == []
 
 
-@given(st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(0, 9), unique=True)))
+@given(st.dictionaries(st.sampled_from(["words", "meaning", "graph"]), st.lists(st.integers(0, 9), unique=True)))
 def test_fusion_holds_each_item_once_and_does_not_look_at_the_order_of_searches(rankings: dict[str, list[int]]) -> None:
     fused = reciprocal_rank(rankings)
     assert {item for item, _ in fused} == {item for ranking in rankings.values() for item in ranking} and len(fused) == len(dict(fused))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
 from operator import attrgetter
@@ -12,7 +12,7 @@ from sqlalchemy import Column, Connection, Float, Integer, Select, Table, Text, 
 
 from polyonym.graph.difference import by_code_point, rows_of
 from polyonym.ingest.relations import PATTERNS, relations
-from polyonym.ingest.store import fingerprint
+from polyonym.ingest.store import fingerprint, stage_marks
 from polyonym.ingest.store.changes import counters_of, owners_since, set_watermark, watermark
 from polyonym.ingest.store.tables import delete_where_in, insert_rows, metadata, select_where_in
 from polyonym.ingest.text.documents import documents
@@ -138,6 +138,15 @@ def entity_relations(connection: Connection, sources: Collection[str] | None = N
     rows = rows_of(connection, select(evidence).order_by(*order, e.start_at, e.end_at, *rest), e.source, sources)
     for key, pieces in groupby(rows, key=attrgetter("source", "target", "type", "predicate")):
         yield EntityRelation(*key, tuple(map(_piece, pieces)))
+
+
+def current_relations(connection: Connection) -> Iterator[EntityRelation]:
+    """All `entity_relations`, but for the evidence of documents whose present text has yet to be read or resolved: its offsets would point
+    into a text that is gone."""
+    current = stage_marks.held(connection, "relations").keys() & stage_marks.held(connection, "resolve").keys()
+    for stored in entity_relations(connection):
+        if pieces := tuple(piece for piece in stored.evidence if piece.document in current):
+            yield replace(stored, evidence=pieces)
 
 
 def _piece(row: Any) -> Evidence:

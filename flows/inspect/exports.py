@@ -130,11 +130,7 @@ def _entities(connection: Connection) -> Iterator[Row]:
 
 
 def _relations(connection: Connection) -> Iterator[Row]:
-    present = stage_marks.held(connection, "relations").keys() & stage_marks.held(connection, "resolve").keys()
-    for stored in relations.entity_relations(connection):
-        r = replace(stored, evidence=tuple(e for e in stored.evidence if e.document in present))
-        if not r.evidence:
-            continue
+    for r in relations.current_relations(connection):
         yield {
             "source": r.source,
             "target": r.target,

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 from sqlalchemy import Connection
 
 from polyonym.graph import communities
-from polyonym.graph.relations import entity_relations
+from polyonym.graph.relations import current_relations
 from polyonym.resolution import entities
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,7 +37,7 @@ def lines(connection: Connection) -> Iterator[str]:
         yield f"<node id={quoteattr(e.entity_id)}>"
         yield from _data("node", {"label": e.name, "type": e.type, "mentions": e.mentions, "wikidata_id": e.wikidata_id} | of_levels)
         yield "</node>"
-    for r in entity_relations(connection):
+    for r in current_relations(connection):
         yield f"<edge source={quoteattr(r.source)} target={quoteattr(r.target)}>"
         values = {"label": r.type, "type": r.type, "predicate": r.predicate, "weight": r.weight, "confidence": r.confidence}
         yield from _data("edge", values)

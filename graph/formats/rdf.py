@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection
 
-from polyonym.graph.relations import EntityRelation, entity_relations
+from polyonym.graph.relations import EntityRelation, current_relations
 from polyonym.resolution import entities
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -36,7 +36,7 @@ def lines(connection: Connection) -> Iterator[str]:
             yield _triple(node, _SKOS + "altLabel", _literal(name))
         if e.wikidata_id:
             yield _triple(node, _OWL + "sameAs", _iri(_ITEM + quote(e.wikidata_id)))
-    for r in entity_relations(connection):
+    for r in current_relations(connection):
         yield from _relation(r)
 
 
@@ -52,8 +52,7 @@ def _relation(r: EntityRelation) -> Iterator[str]:
         yield _triple(statement, _ours("predicate"), _literal(r.predicate))
     yield _triple(statement, _ours("weight"), _literal(str(r.weight), "integer"))
     yield _triple(statement, _ours("confidence"), _literal(str(r.confidence), "decimal"))
-    for piece in sorted({(p.document, p.start, p.end) for p in r.evidence}):
-        document, start, end = piece
+    for document, start, end in sorted({(p.document, p.start, p.end) for p in r.evidence}):
         place = _ours("text", document, str(start), str(end))
         yield _triple(statement, _PROV + "wasDerivedFrom", _iri(place))
         yield _triple(place, _RDF + "type", _iri(_OA + "TextPositionSelector"))

@@ -9,9 +9,13 @@ import rdflib
 from small_state import fill
 from sqlalchemy import Connection
 
+from polyonym.flows.inspect.exports import export
 from polyonym.graph import relations
 from polyonym.graph.formats import graphml, rdf
 from polyonym.graph.relations import entity_relations
+from polyonym.ingest import relations as stated
+from polyonym.ingest.relations import Relation
+from polyonym.ingest.store import stage_marks
 from polyonym.resolution import entities
 from polyonym.resolution.linking.candidates import Item
 
@@ -22,10 +26,23 @@ TEXTS = {
 LABELS = {'Velmora <Energy> & "Sons"': "ORG", "Nordsund \\ Capital": "ORG", "Hamburg": "GPE", "Germany": "GPE", "Germans": "NORP"}
 
 
+def _said(source: str, target: str, type_: str, predicate: str = "") -> Relation:
+    """What the last sentence of a.txt in which both names stand says of them."""
+    text = TEXTS["a.txt"]
+    (a, b), (c, d) = ((text.rindex(name), text.rindex(name) + len(name)) for name in (source, target))
+    return Relation("a.txt", a, b, c, d, type_, predicate, min(a, c), max(b, d), sentence=type_, pattern="verb")
+
+
+OWNS = _said("Nordsund \\ Capital", 'Velmora <Energy> & "Sons"', "related_to", "own")
+BESIDE = _said("Nordsund \\ Capital", 'Velmora <Energy> & "Sons"', "co_occurs")
+
+
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
     engine = fill(tmp_path / "s.db", TEXTS, LABELS, [Item("HH", "Hamburg", types=("PLACE",), wikidata_id="Q1055")])
     with engine.begin() as connection:
+        stated.replace(connection, ["a.txt"], [OWNS, BESIDE])
+        stage_marks.mark(connection, "relations", dict.fromkeys(TEXTS, ""))
         relations.gather(connection)
         yield connection
 
@@ -55,3 +72,18 @@ def test_rdflib_reads_names_links_and_provenance(connection: Connection) -> None
     assert len(places) == len(pieces) > 0
     oa = rdflib.Namespace("http://www.w3.org/ns/oa#")
     assert {(graph.value(p, oa.start).toPython(), graph.value(p, oa.end).toPython()) for p in places} == {(s, e) for _, s, e in pieces}
+    sources = {str(graph.value(p, oa.hasSource)) for p in places}
+    assert sources == {"urn:polyonym:document:a.txt", "urn:polyonym:document:b%20b.txt"}
+    by_name = {str(name): entity for entity, name in graph.subject_objects(rdflib.SKOS.prefLabel)}
+    ends = by_name["Nordsund \\ Capital"], by_name['Velmora <Energy> & "Sons"']
+    assert (ends[0], rdflib.URIRef("urn:polyonym:relation:related_to"), ends[1]) in graph
+    assert (None, rdflib.OWL.sameAs, rdflib.URIRef("http://www.wikidata.org/entity/Q1055")) in graph
+
+
+def test_what_waits_for_a_run_is_in_no_format(connection: Connection) -> None:
+    """Its offsets would point into a text that is gone."""
+    stage_marks.forget(connection, ["a.txt"])
+    rows = list(export(connection, "relations"))
+    assert [row["type"] for row in rows] == ["demonym_of"]
+    assert sum(line.startswith("<edge ") for line in graphml.lines(connection)) == 1
+    assert not any("a.txt" in line for line in rdf.lines(connection))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 RANK_CONSTANT = 60
 """How flat the first ranks are: a result of rank r (from 0) counts 1 / (60 + r + 1). Cormack, Clarke and Büttcher, SIGIR 2009."""
 
-
 WEIGHTS = {"words": 1.0, "meaning": 1.0, "graph": 2.0}
 """What each search counts: the graph as much as the two that look at passages alone (measured: docs/retrieval.md)."""
 

@@ -1,9 +1,9 @@
 """What retrieval reads of a home, held in memory for many questions: passages, their words, who is mentioned in them, who is related."""
 
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,20 @@ import numpy.typing as npt
 from scipy import sparse
 from sqlalchemy import Connection
 
-from polyonym.graph import vectors
-from polyonym.graph.relations import relation_weights
-from polyonym.ingest.text import chunks, documents
+from polyonym.graph import communities, projection, vectors
+from polyonym.graph.communities import Edge
+from polyonym.graph.stores.model import EDGES, NODES
+from polyonym.ingest.text import chunks
 from polyonym.ingest.text.chunks import Chunk
 from polyonym.resolution import entities
 from polyonym.resolution.judgements.judgements import whole_name
-from polyonym.resolution.within_document import document_names
+
+_KINDS = {kind.name: kind for kind in (*NODES, *EDGES)}
 
 
 @dataclass(frozen=True)
 class Index:
-    """A home's passages and graph. Passages and entities have numbers: their places in `chunks` and in `entities`.
+    """A home's passages and graph. Passages have numbers, their places in `chunks`, and so have entities, in `entities`.
 
     `names` gives for each normal form of a name the entities that bear it, those with most mentions first. `walk` is the square matrix
     (entities, then chunks) of the ways that a random walk takes: from an entity to the passages that mention it and to what it is related to,
@@ -32,37 +34,32 @@ class Index:
     """
 
     chunks: tuple[Chunk, ...]
+    titles: Mapping[str, str]  # by document
     dates: Mapping[str, str | None]  # by document
-    entities: tuple[str, ...]
+    entities: Mapping[str, int]
     shown_names: Mapping[str, str]  # by entity
     names: Mapping[str, tuple[str, ...]]
     walk: sparse.csr_matrix
     passages: npt.NDArray[np.int64]
-    _words: Any  # bm25s.BM25, None without passages
-    _vectors: Path
+    vectors_folder: Path
 
     @classmethod
     def read(cls, connection: Connection, vectors_folder: Path) -> "Index":
         """The index of the state as it is now. The vectors stay in their folder."""
         passages = tuple(sorted(chunks.load(connection), key=lambda c: (c.document, c.ordinal)))
-        read = {d.document: (d.title, d.date) for d in documents.load(connection)}
-        shown_names = {e.entity_id: e.name for e in entities.load(connection)}
-        ids = tuple(sorted(shown_names))
-        number = {entity_id: i for i, entity_id in enumerate(ids)}
-        memberships = list(entities.load_memberships(connection))
-        entity_of = {(m.document, m.name): number[m.entity_id] for m in memberships if m.entity_id in number}
-        mentioned = _mentioned(connection, passages, entity_of)
-        related = {(number[s], number[t]): w for (s, t, _, _), w in relation_weights(connection).items() if s in number and t in number}
-        counts = np.bincount([entity for _, entity in mentioned], minlength=len(ids)).astype(np.int64)
+        documents = [e.properties for e in projection.elements(connection, _KINDS["Document"])]
+        graph = communities.read_graph(connection)
+        numbers = {entity_id: i for i, entity_id in enumerate(sorted(graph.nodes))}
+        mentioned = _mentioned(connection, {c.chunk: i for i, c in enumerate(passages)}, numbers)
         return cls(
             passages,
-            {document: date for document, (_, date) in read.items()},
-            ids,
-            shown_names,
-            _bearers(memberships),
-            _walk(len(ids), len(passages), mentioned, related),
-            counts,
-            _bm25([f"{read[c.document][0]}\n{c.text}" for c in passages]),
+            {d["id"]: d["title"] for d in documents},
+            {d["id"]: d["date"] for d in documents},
+            numbers,
+            {entity_id: node.name for entity_id, node in graph.nodes.items()},
+            _bearers(connection),
+            _walk(numbers, len(passages), mentioned, graph.edges),
+            np.bincount([entity for entity, _ in mentioned], minlength=len(numbers)).astype(np.int64),
             vectors_folder,
         )
 
@@ -75,8 +72,22 @@ class Index:
 
     def by_meaning(self, vector: npt.ArrayLike, limit: int) -> list[int]:
         """Passages by the cosine of their vectors with this one (dimension,), best first."""
-        number = {c.chunk: i for i, c in enumerate(self.chunks)}
-        return [number[chunk] for chunk, _ in vectors.search(self._vectors, "chunks", vector, limit) if chunk in number]
+        nearest = vectors.search(self.vectors_folder, "chunks", vector, limit)
+        return [self._numbers[chunk] for chunk, _ in nearest if chunk in self._numbers]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {c.chunk: i for i, c in enumerate(self.chunks)}
+
+    @cached_property
+    def _words(self) -> Any:
+        """The passages' words, as bm25s.BM25; None where there are none. Made at the first search by words: it takes seconds."""
+        texts = [f"{self.titles[c.document]}\n{c.text}" for c in self.chunks]
+        if not any(text.strip() for text in texts):
+            return None
+        words = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+        words.index(bm25s.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
+        return words
 
 
 def best(scores: npt.NDArray[Any], limit: int) -> list[int]:
@@ -85,43 +96,27 @@ def best(scores: npt.NDArray[Any], limit: int) -> list[int]:
     return [int(i) for i in order if scores[i] > 0]
 
 
-def _bearers(memberships: Sequence[entities.Membership]) -> dict[str, tuple[str, ...]]:
+def _bearers(connection: Connection) -> dict[str, tuple[str, ...]]:
     counted: dict[str, Counter[str]] = defaultdict(Counter)
-    for m in memberships:
+    for m in entities.load_memberships(connection):
         counted[whole_name(m.name)][m.entity_id] += m.mentions
     return {name: tuple(sorted(bearers, key=lambda i: (-bearers[i], i))) for name, bearers in counted.items()}
 
 
-def _mentioned(connection: Connection, passages: Sequence[Chunk], entity_of: Mapping[tuple[str, str], int]) -> Counter[tuple[int, int]]:
-    """How often each passage mentions each entity, by (chunk number, entity number)."""
-    starts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for i, chunk in enumerate(passages):
-        starts[chunk.document].append((chunk.start, i))
-    mentioned: Counter[tuple[int, int]] = Counter()
-    for mention in document_names.load_mentions(connection):
-        entity = entity_of.get((mention.document, mention.name))
-        place = bisect_right(starts[mention.document], (mention.start, len(passages))) - 1
-        if entity is not None and place >= 0:
-            mentioned[starts[mention.document][place][1], entity] += 1
-    return mentioned
+def _mentioned(connection: Connection, passages: Mapping[str, int], numbers: Mapping[str, int]) -> Counter[tuple[int, int]]:
+    """How often each passage mentions each entity, by (entity number, passage number)."""
+    mentions = (e.properties for e in projection.elements(connection, _KINDS["MENTIONS"]))
+    return Counter((numbers[m["target"]], passages[m["source"]]) for m in mentions if m["target"] in numbers and m["source"] in passages)
 
 
 def _walk(
-    entity_count: int, chunk_count: int, mentioned: Mapping[tuple[int, int], int], related: Mapping[tuple[int, int], int]
+    numbers: Mapping[str, int], chunk_count: int, mentioned: Mapping[tuple[int, int], int], related: Sequence[Edge]
 ) -> sparse.csr_matrix:
-    ways = [(entity, entity_count + chunk, float(count)) for (chunk, entity), count in mentioned.items()]
-    ways += [(source, target, float(weight)) for (source, target), weight in related.items() if source != target]
-    size = entity_count + chunk_count
+    ways = [(entity, len(numbers) + chunk, float(count)) for (entity, chunk), count in mentioned.items()]
+    ways += [(numbers[a], numbers[b], weight) for a, b, weight in related if a in numbers and b in numbers]
+    size = len(numbers) + chunk_count
     rows, columns, weights = zip(*sorted(ways), strict=True) if ways else ((), (), ())
     half = sparse.csr_matrix((weights, (rows, columns)), shape=(size, size), dtype=np.float64)
     whole = half + half.T
     degrees = np.asarray(whole.sum(axis=0)).ravel()
     return sparse.csr_matrix(whole @ sparse.diags(np.divide(1.0, degrees, out=np.zeros(size), where=degrees > 0)))
-
-
-def _bm25(texts: Sequence[str]) -> Any:
-    if not any(text.strip() for text in texts):
-        return None
-    words = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-    words.index(bm25s.tokenize(list(texts), stopwords="en", show_progress=False), show_progress=False)
-    return words

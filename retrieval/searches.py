@@ -14,6 +14,13 @@ DEPTH = 100
 _DAMPING = 0.7
 """How likely the walk goes on rather than back to the things that the question names."""
 _STEPS = 20
+_SEARCHES = {
+    Mode.VECTOR: ("words", "meaning"),
+    Mode.GRAPH: ("graph",),
+    Mode.DUAL: ("words", "meaning", "graph"),
+    Mode.FLAT: ("meaning",),
+    Mode.BM25: ("words",),
+}
 
 
 def search(index: Index, question: Question, mode: Mode, query_vector: npt.ArrayLike | None, k: int) -> list[Hit]:
@@ -24,7 +31,7 @@ def search(index: Index, question: Question, mode: Mode, query_vector: npt.Array
     """
     depth = max(k, DEPTH)
     rankings: dict[str, list[int]] = {}
-    wanted = _searches(mode, bool(question.names))
+    wanted = searches_of(mode, question)
     if "words" in wanted:
         rankings["words"] = index.by_words(question.text, depth)
     if "meaning" in wanted and query_vector is not None:
@@ -37,12 +44,13 @@ def search(index: Index, question: Question, mode: Mode, query_vector: npt.Array
     ]
 
 
-def _searches(mode: Mode, names_something: bool) -> tuple[str, ...]:
+def searches_of(mode: Mode, question: Question) -> tuple[str, ...]:
+    """The searches that a mode makes for a question: words, meaning (which needs the question's embedding), graph."""
     if mode is Mode.ADAPTIVE:
-        mode = Mode.DUAL if names_something else Mode.VECTOR
-    if mode is Mode.GRAPH:
-        return ("graph",) if names_something else ("words",)
-    return {Mode.FLAT: ("meaning",), Mode.BM25: ("words",), Mode.DUAL: ("words", "meaning", "graph")}.get(mode, ("words", "meaning"))
+        mode = Mode.DUAL if question.names else Mode.VECTOR
+    if mode is Mode.GRAPH and not question.names:
+        mode = Mode.BM25
+    return _SEARCHES[mode]
 
 
 def along_graph(index: Index, question: Question, limit: int) -> list[int]:
@@ -52,9 +60,8 @@ def along_graph(index: Index, question: Question, limit: int) -> list[int]:
     """
     count = len(index.entities)
     restart = np.zeros(count + len(index.chunks))
-    number = {entity_id: i for i, entity_id in enumerate(index.entities)}
     for name in question.names:
-        bearers = [number[entity_id] for entity_id in name.entity_ids]
+        bearers = [index.entities[entity_id] for entity_id in name.entity_ids]
         restart[bearers] += 1 / max(1, int(index.passages[bearers].sum())) / len(bearers)
     if not restart.any():
         return []

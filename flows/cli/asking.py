@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from polyonym.flows.cli import app
 from polyonym.flows.cli.common import DEFAULT_HOME, ConfigOption, HomeOption, JsonOption, out, print_json, print_table, reading
-from polyonym.retrieval.records import Hit, Mode, Question
+from polyonym.retrieval.records import Mode
 
 if TYPE_CHECKING:
     from polyonym.flows.inspect.comparison import Comparison
@@ -35,7 +35,7 @@ def ask(
     with reading(home, config) as (it, connection):
         answer = asking.opened(it.home, it.settings, connection)(question, mode, limit)
     if as_json:
-        print_json({"question": _question(answer.question), "mode": mode, "evidence": [_row(hit) for hit in answer.evidence]})
+        print_json({"question": answer.question, "mode": mode, "evidence": answer.evidence})
         return
     for name in answer.question.names:
         out.print(f"[bold]{escape(name.name)}[/bold]: {escape(name.how)}")
@@ -48,14 +48,6 @@ def ask(
         out.print(f"[bold]{number}.[/bold] {escape(' '.join(hit.text.split()))}")
         date = f", {hit.date}" if hit.date else ""
         out.print(f"   [dim]{escape(hit.document)} {hit.start}-{hit.end}{date}; by {', '.join(hit.found_by)}[/dim]")
-
-
-def _question(understood: Question) -> dict[str, object]:
-    return {"text": understood.text, "names": [vars(name) for name in understood.names]}
-
-
-def _row(hit: Hit) -> dict[str, object]:
-    return vars(hit) | {"score": round(hit.score, 6)}
 
 
 @app.command()

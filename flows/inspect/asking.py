@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from sqlalchemy import Connection
 
@@ -13,9 +14,6 @@ from polyonym.ingest.text.embedding import Embedder
 from polyonym.retrieval import question, searches
 from polyonym.retrieval.index import Index
 from polyonym.retrieval.records import Hit, Mode, Question
-
-WITHOUT_VECTORS = frozenset({Mode.GRAPH, Mode.BM25})
-"""Modes that need no embedding of the question, so that no model is loaded for them."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +32,16 @@ def opened(home: Home, settings: Settings, connection: Connection) -> Callable[[
     """
     need_same_model(home, settings, ("chunks",))
     index = Index.read(connection, home.vectors)
-    model: list[Embedder] = []
+
+    @cache
+    def model() -> Embedder:
+        return Embedder(settings.embedding_model)
 
     def ask(text: str, mode: Mode, limit: int) -> Answer:
         if not text.strip():
             raise WrongUse('The question is empty. Ask in words, as in `polyonym ask "Who leads Velmora Group?"`.')
-        if mode not in WITHOUT_VECTORS and not model:
-            model.append(Embedder(settings.embedding_model))
-        vector = None if mode in WITHOUT_VECTORS else model[0].encode([text])[0]
         understood = question.understand(index, text)
+        vector = model().encode([text])[0] if "meaning" in searches.searches_of(mode, understood) else None
         return Answer(understood, tuple(searches.search(index, understood, mode, vector, limit)))
 
     return ask

@@ -111,14 +111,19 @@ def difference(left: Sequence[float], right: Sequence[float]) -> tuple[float, fl
 
 
 def write_run(path: Path, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> None:
-    """A run file in TREC's form: question, Q0, document, rank from 1, score, tag. A blank within a document's name becomes %20.
+    """A run file in TREC's form: question, Q0, document, rank from 1, score, tag. A blank within a question's id or a
+    document's name becomes %20.
 
     `rankings` holds for each question its documents with their scores, best first.
     """
     lines = [
-        f"{question} Q0 {'%20'.join(document.split())} {rank} {score:.6f} {_TAG}\n"
+        f"{_word(question)} Q0 {_word(document)} {rank} {score:.6f} {_TAG}\n"
         for question, ranked in rankings.items()
         for rank, (document, score) in enumerate(ranked, 1)
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, "".join(lines).encode("utf-8", "surrogatepass"))
+
+
+def _word(name: str) -> str:
+    return "%20".join(name.split())

@@ -88,13 +88,13 @@ def compare(
 
 
 def _rows(comparison: "Comparison") -> list[dict[str, Any]]:
-    """A row for each mode over all questions and over those of each kind where there are several."""
+    """A row for each mode over all questions and over those of each kind that is named."""
     from polyonym.retrieval import evaluation
 
-    kinds = sorted({q.kind for q in comparison.questions})
+    kinds = sorted({q.kind for q in comparison.questions} - {"all"})
     words = next((o for o in comparison.outcomes if o.mode is Mode.BM25), None)
     rows = []
-    for kind in ["all", *kinds] if kinds != ["all"] else ["all"]:
+    for kind in ["all", *kinds]:
         ids = [q.id for q in comparison.questions if kind in ("all", q.kind)]
         for outcome in comparison.outcomes:
             mean = evaluation.mean([outcome.measures[i] for i in ids])

@@ -55,8 +55,8 @@ def compare(
     for document in documents.load(connection):
         by_title[document.title].append(document.document)
     known = frozenset(name for names in by_title.values() for name in names)
-    meant = {q.id: evaluation.documents_meant(q.gold, by_title, known) for q in questions}
-    judged = [q for q in questions if meant[q.id]]
+    meant = {q.id: gold for q in questions if (gold := evaluation.documents_meant(q.gold, by_title, known))}
+    judged = [q for q in questions if q.id in meant]
     if not judged:
         raise WrongUse("No question has all its gold in this home, by title or as a document. `polyonym export documents` lists both.")
     ask = asking.opened(home, settings, connection)
@@ -72,9 +72,9 @@ def compare(
                 seconds[q.id] = perf_counter() - begun
                 rankings[q.id] = _by_document(answer.evidence)
                 stage.advance()
-            measures = {q.id: evaluation.measure([d for d, _ in rankings[q.id]], meant[q.id] or frozenset()) for q in judged}
+            measures = {q.id: evaluation.measure([d for d, _ in rankings[q.id]], meant[q.id]) for q in judged}
             outcomes.append(Outcome(mode, rankings, measures, seconds))
-    return Comparison(judged, [q for q in questions if not meant[q.id]], outcomes)
+    return Comparison(judged, [q for q in questions if q.id not in meant], outcomes)
 
 
 def _by_document(hits: Sequence[Hit]) -> Ranking:

@@ -143,6 +143,9 @@ def test_what_is_there_can_be_read_as_json(filled: Path, tmp_path: Path) -> None
     compared = answered("compare", asked, "--mode", "graph", "--mode", "bm25", "--runs", tmp_path / "runs", *home, "--json").json
     assert (compared["questions"], compared["unknown"], len(compared["modes"])) == (1, ["2"], 2)
     assert compared["modes"][0]["recall@5"] == 1 and (tmp_path / "runs" / "graph.run").read_text().startswith("1 Q0 ")
+    asked.write_text('{"question": "Who?", "gold": ["brief.txt"]}\n{"question": "Whom?", "gold": ["brief.txt"], "kind": "who"}\n')
+    rows = answered("compare", asked, "--mode", "bm25", *home, "--json").json["modes"]
+    assert [(row["kind"], row["n"]) for row in rows] == [("all", 2), ("who", 1)]
     assert answered("judgements", *home, "--json").json == []
     assert answered("plan", filled / "docs", *home, "--json").json["work"] == []
 

@@ -75,3 +75,11 @@ def test_a_run_file_has_six_columns_whatever_the_documents_are_called(tmp_path: 
     write_run(tmp_path / "runs" / "graph.run", {"1": [("a b.txt", 0.5), ("c", 0.25)], "2": []})
     lines = (tmp_path / "runs" / "graph.run").read_text().splitlines()
     assert lines == ["1 Q0 a%20b.txt 1 0.500000 polyonym", "1 Q0 c 2 0.250000 polyonym"]
+
+
+def test_a_question_without_an_id_has_a_row_of_six_columns_too(tmp_path: Path) -> None:
+    file = tmp_path / "my questions.jsonl"
+    file.write_text('{"question": "Who?", "gold": ["a"]}\n')
+    [question] = read_questions(file)
+    write_run(tmp_path / "graph.run", {question.id: [("a", 0.5)]})
+    assert len((tmp_path / "graph.run").read_text().split()) == 6

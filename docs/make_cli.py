@@ -7,9 +7,9 @@ import typer
 from typer.cli import get_docs_for_click
 
 from polyonym.flows import cli
-from polyonym.flows.cli import asking, corrections, knowledge, quality, running, showing
 
-COMMANDS = (asking, corrections, knowledge, quality, running, showing)  # importing them registers their commands
+cli.register()
+
 PAGE = Path(__file__).parent / "cli.md"
 _MARKUP = re.compile(r"\[/?(?:bold|dim|italic|red|green)[a-z ]*\]")
 

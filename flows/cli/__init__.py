@@ -45,10 +45,14 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
         raise typer.Exit
 
 
+def register() -> None:
+    """Import the modules beside this file: each registers its commands."""
+    from polyonym.flows.cli import asking, corrections, knowledge, quality, running, showing  # noqa: F401
+
+
 def main() -> None:
     """Run a command. Whatever fails becomes one message and an exit code."""
-    from polyonym.flows.cli import asking, corrections, knowledge, quality, running, showing  # noqa: F401  (they register their commands)
-
+    register()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # else a caller has put something of its own in its place
             stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks, and halves of characters in file names

@@ -22,14 +22,14 @@ import typer
 from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
-from polyonym.flows.cli import app, asking, corrections, knowledge, quality, running, showing
+from polyonym.flows.cli import app, register
 from polyonym.flows.home import history as run_history
 from polyonym.flows.home.home import Home
 from polyonym.flows.inspect.exports import KINDS
 from polyonym.flows.orchestration.schedule import Schedule, missed
 from polyonym.ingest.store.database import open_state
 
-__all__ = ["asking", "corrections", "knowledge", "quality", "running", "showing"]  # modules that register commands
+register()
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from polyonym.flows.cli import main; main()"]
 ENVIRONMENT = {

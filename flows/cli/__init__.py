@@ -29,8 +29,8 @@ app = typer.Typer(
   polyonym kb import kb.jsonl.gz          a knowledge base to link to (optional)
   polyonym ingest docs/ --registry r.jsonl  read, resolve, load the graph
   polyonym status                          what is there now
-  polyonym explain "Apple"                 why these are the same
-  polyonym ask "Who runs Apple?"           the passages that answer
+  polyonym explain "Velmora Group"         why these are the same
+  polyonym ask "Who leads Velmora Group?"  the passages that answer
 """,
     epilog="[bold]Exit codes[/bold]\n\n" + "\n".join(f"{code:>3}  {code.meaning}" for code in ExitCode),
 )
